@@ -1,0 +1,156 @@
+"""Accumulator memory: banks of rows that the array updates and the store reads."""
+
+from amaranth import *
+from amaranth.lib import data, memory, wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["Accumulators", "accumulator_tag"]
+
+
+
+
+def accumulator_tag(design):
+    """Where a row of sums goes; travels beside the array and arrives one cycle before the sums."""
+    return data.StructLayout({
+        "valid": 1, "bank": range(design.accumulator_banks),
+        "row": range(design.accumulator_rows), "accumulate": 1, "finish": 1, "store": 1})
+
+
+class Accumulators(wiring.Component):
+    """`accumulator_banks` banks of `accumulator_rows` rows of `cols` accumulators.
+
+    The old row is read in the cycle of `tag`, updated and written in the next one, in which the
+    sums arrive; a row that was written in the cycle of the read is forwarded from a register, so
+    updates of one row may follow each other in every cycle. Throughput 1 row per cycle.
+
+    A sum that does not fit wraps or saturates (`accumulator_overflow`) and sets `overflow`.
+
+    Parameters
+    ----------
+    design : Design
+    format : IntegerFormat
+
+    Members
+    -------
+    tag : In(accumulator_tag)
+        One cycle before its sums.
+    sums : In(ArrayLayout(sum, cols))
+    take, take_bank : In
+        A job takes this bank in this cycle. Only when it is `free`.
+    free, full : Out(accumulator_banks)
+        One bit a bank. Neither: it is being filled. Full: its result waits for the store.
+    read, read_bank, read_row : In
+        Read a row of a full bank; the row is on `o` `LATENCY` cycles later.
+    release, release_bank : In
+        The store is done with this bank.
+    o : Out(ArrayLayout(accumulator, cols))
+    written : Out(1)
+        A row is written in this cycle.
+    clear : In(1)
+        Clears `overflow`.
+    overflow : Out(1)
+        Sticky: some sum did not fit.
+    """
+
+    LATENCY = 1  # cycles from `read` to the row on `o`
+    UPDATE = 1   # cycles from a tag to the write of its row
+
+    def __init__(self, *, design, format):
+        self._design, self._format = design, format
+        banks, rows = design.accumulator_banks, design.accumulator_rows
+        super().__init__({
+            "tag": In(accumulator_tag(design)),
+            "sums": In(data.ArrayLayout(format.sum_shape, design.cols)),
+            "take": In(1),
+            "take_bank": In(range(banks)),
+            "free": Out(banks, init=(1 << banks) - 1),
+            "full": Out(banks),
+            "read": In(1),
+            "read_bank": In(range(banks)),
+            "read_row": In(range(rows)),
+            "release": In(1),
+            "release_bank": In(range(banks)),
+            "o": Out(data.ArrayLayout(format.accumulator_shape, design.cols)),
+            "written": Out(1),
+            "clear": In(1),
+            "overflow": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        design = self._design
+        layout = data.ArrayLayout(self._format.accumulator_shape, design.cols)
+
+        # Cycle of the sums: the tag has become `update`.
+        update = Signal(accumulator_tag(design))
+        m.d.sync += update.eq(self.tag)
+        m.d.comb += self.written.eq(update.valid)
+
+        result = Signal(layout)
+        bank_data = []
+        store_bank = Signal(range(design.accumulator_banks))
+        with m.If(self.read):
+            m.d.sync += store_bank.eq(self.read_bank)
+        for number in range(design.accumulator_banks):
+            bank = memory.Memory(shape=layout, depth=design.accumulator_rows, init=[])
+            m.submodules[f"bank_{number}"] = bank
+            write = bank.write_port()
+            read = bank.read_port()
+            drain = Signal(name=f"drain_{number}")
+            m.d.comb += [
+                write.addr.eq(update.row),
+                write.data.eq(result),
+                write.en.eq(update.valid & (update.bank == number)),
+                drain.eq(self.read & (self.read_bank == number)),
+                read.addr.eq(Mux(drain, self.read_row, self.tag.row)),
+                read.en.eq(drain | self.tag.valid),
+            ]
+            bank_data.append(read.data.as_value())
+        m.d.comb += self.o.as_value().eq(Array(bank_data)[store_bank])
+
+        # The row written in the cycle in which `update` was read is not in the read data.
+        recent = Signal(layout)
+        recent_hit = Signal()
+        m.d.sync += [
+            recent.eq(result),
+            recent_hit.eq(update.valid & self.tag.valid & (update.bank == self.tag.bank)
+                          & (update.row == self.tag.row)),
+        ]
+        old = Signal(layout)
+        m.d.comb += old.as_value().eq(Mux(
+            update.accumulate, Mux(recent_hit, recent, Array(bank_data)[update.bank]), 0))
+        self._update_row(m, old, result, update.valid)
+
+        taken = Signal(design.accumulator_banks)
+        finished = Signal(design.accumulator_banks)
+        freed = Signal(design.accumulator_banks)
+        stores = Signal()
+        m.d.comb += [
+            taken.eq(self.take << self.take_bank),
+            finished.eq((update.valid & update.finish) << update.bank),
+            stores.eq(update.store),
+            freed.eq((self.release << self.release_bank) | Mux(stores, 0, finished)),
+        ]
+        m.d.sync += [
+            self.free.eq((self.free & ~taken) | freed),
+            self.full.eq((self.full & ~freed) | Mux(stores, finished, 0)),
+        ]
+        return m
+
+    def _update_row(self, m, old, result, valid):
+        """New accumulators of a row, and the sticky flag."""
+        low, high = self._format.accumulator_range()
+        overflows = Signal(self._design.cols)
+        for col in range(self._design.cols):
+            exact = old[col] + self.sums[col]
+            exact_sum = Signal(exact.shape(), name=f"exact_{col}")
+            above, below = exact_sum > high, exact_sum < low
+            m.d.comb += [exact_sum.eq(exact), overflows[col].eq(above | below)]
+            if self._design.accumulator_overflow == "saturate":
+                m.d.comb += result[col].eq(Mux(above, high, Mux(below, low, exact_sum)))
+            else:
+                m.d.comb += result[col].eq(exact_sum)
+        with m.If(self.clear):
+            m.d.sync += self.overflow.eq(0)
+        with m.Elif(valid & overflows.any()):
+            m.d.sync += self.overflow.eq(1)

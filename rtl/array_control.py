@@ -1,0 +1,174 @@
+"""Control of the array: shifts weight tiles, streams activation rows, reports every cycle."""
+
+from amaranth import *
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from .accumulator import accumulator_tag
+from .commands import array_layout
+from .status import ArrayStatus
+
+__all__ = ["ArrayControl"]
+
+
+class ArrayControl(wiring.Component):
+    """Executes array jobs in order, one activation row per cycle, without gaps inside a job.
+
+    A job's first row enters when its bank is free (if it takes one), its slot is ready and its
+    weights are in the array (if it needs new ones). Tiles are shifted ahead, as soon as one is
+    whole in the FIFO and the cells have room: with double-buffered weights in the very cycle in
+    which the tile before starts, otherwise when the array has run empty.
+
+    Status, first that applies: `BUSY` a row enters; without a job queued `DRAIN`, `IDLE`; with
+    one `FILL`, `ACCUMULATOR`, `OPERANDS`, `WEIGHT_SHIFT`, `WEIGHTS`.
+
+    Parameters
+    ----------
+    design : Design
+
+    Members
+    -------
+    i : In(stream.Signature(array_layout))
+        Jobs.
+    slots_ready, banks_free : In
+        One bit a slot, one a bank.
+    whole, shifting, shift_ends : In(1); shift : Out(1)
+        Of the weight FIFO.
+    enter : Out(1), slot, row : Out
+        Read this activation row; it enters the array.
+    unsigned : Out(1)
+        The row's activations are unsigned.
+    turn : Out(1)
+        The row carries the cells' `turn`.
+    release : Out(1)
+        The slot is free after this cycle.
+    take : Out(1), bank : Out
+        The job takes this bank.
+    tag : Out(accumulator_tag)
+        Where the row's sums go.
+    retire : In(1)
+        A row of sums is written in this cycle.
+    macs : Out
+        Useful multiply-accumulates of the row: real rows times real columns of its tile.
+    clear : In(1)
+        Forget that a row has entered, before a run.
+    running : Out(1)
+        A row is in the array.
+    status : Out(ArrayStatus)
+    """
+
+    def __init__(self, *, design, max_rows_in_flight):
+        self._design = design
+        self._max_rows = max_rows_in_flight
+        super().__init__({
+            "i": In(stream.Signature(array_layout(design))),
+            "slots_ready": In(design.input_slots),
+            "banks_free": In(design.accumulator_banks),
+            "whole": In(1),
+            "shifting": In(1),
+            "shift_ends": In(1),
+            "shift": Out(1),
+            "enter": Out(1),
+            "slot": Out(range(design.input_slots)),
+            "row": Out(range(design.slot_rows)),
+            "unsigned": Out(1),
+            "turn": Out(1),
+            "release": Out(1),
+            "take": Out(1),
+            "bank": Out(range(design.accumulator_banks)),
+            "tag": Out(accumulator_tag(design)),
+            "retire": In(1),
+            "macs": Out(range(design.rows * design.cols + 1)),
+            "clear": In(1),
+            "running": Out(1),
+            "status": Out(ArrayStatus),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        job = self.i.payload
+        count = Signal(range(self._design.slot_rows + 1))  # rows of the job that have entered
+        first, last = Signal(), Signal()
+        loaded = Signal()       # a tile waits in the cells for the job that starts it
+        in_array = Signal(range(self._max_rows + 1))
+        entered = Signal()      # some row of the run has entered
+        bank_ok, slot_ok, weights_ok = Signal(), Signal(), Signal()
+        m.d.comb += [
+            first.eq(count == 0),
+            last.eq(count == job.rows - 1),
+            bank_ok.eq(~job.take_bank | self.banks_free.bit_select(job.bank, 1)),
+            slot_ok.eq(self.slots_ready.bit_select(job.slot, 1)),
+            weights_ok.eq(~job.new_weights | loaded),
+            self.enter.eq(self.i.valid & (~first | (bank_ok & slot_ok & weights_ok))),
+            self.i.ready.eq(self.enter & last),
+            self.slot.eq(job.slot),
+            self.row.eq(job.row + count),
+            self.unsigned.eq(job.unsigned),
+            self.release.eq(self.i.ready & job.free_slot),
+            self.take.eq(self.enter & first & job.take_bank),
+            self.bank.eq(job.bank),
+            self.tag.valid.eq(self.enter),
+            self.tag.bank.eq(job.bank),
+            self.tag.row.eq(job.acc_row + count),
+            self.tag.accumulate.eq(job.accumulate),
+            self.tag.finish.eq(last & job.finish_bank),
+            self.tag.store.eq(job.store),
+            self.macs.eq(job.inner * job.outer),
+            self.running.eq(in_array != 0),
+        ]
+        with m.If(self.enter):
+            m.d.sync += count.eq(Mux(last, 0, count + 1))
+        with m.If(self.enter & ~self.retire):
+            m.d.sync += in_array.eq(in_array + 1)
+        with m.If(self.retire & ~self.enter):
+            m.d.sync += in_array.eq(in_array - 1)
+        with m.If(self.clear):
+            m.d.sync += entered.eq(0)
+        with m.Elif(self.enter):
+            m.d.sync += entered.eq(1)
+
+        self._control_weights(m, job, first, last, loaded)
+        self._report(m, entered, bank_ok, slot_ok)
+        return m
+
+    def _control_weights(self, m, job, first, last, loaded):
+        """When a tile may be shifted, and when the cells let go of one."""
+        if self._design.weight_double_buffer:
+            m.d.comb += [
+                self.turn.eq(self.enter & first & job.new_weights),
+                self.shift.eq(self.whole & ~self.shifting & (~loaded | self.turn)),
+            ]
+            used = self.turn
+        else:
+            resident = Signal()  # the cells hold a tile that some job still needs
+            m.d.comb += [
+                self.turn.eq(self.enter & last & job.last_use),
+                self.shift.eq(self.whole & ~self.shifting & ~resident & ~self.running),
+            ]
+            with m.If(self.turn):
+                m.d.sync += resident.eq(0)
+            with m.Elif(self.shift):
+                m.d.sync += resident.eq(1)
+            used = Signal()
+            m.d.comb += used.eq(self.enter & first & job.new_weights)
+        with m.If(self.shift_ends):
+            m.d.sync += loaded.eq(1)
+        with m.Elif(used):
+            m.d.sync += loaded.eq(0)
+
+    def _report(self, m, entered, bank_ok, slot_ok):
+        """The status of this cycle."""
+        with m.If(self.enter):
+            m.d.comb += self.status.eq(ArrayStatus.BUSY)
+        with m.Elif(~self.i.valid):
+            m.d.comb += self.status.eq(Mux(self.running, ArrayStatus.DRAIN, ArrayStatus.IDLE))
+        with m.Elif(~entered):
+            m.d.comb += self.status.eq(ArrayStatus.FILL)
+        with m.Elif(~bank_ok):
+            m.d.comb += self.status.eq(ArrayStatus.ACCUMULATOR)
+        with m.Elif(~slot_ok):
+            m.d.comb += self.status.eq(ArrayStatus.OPERANDS)
+        with m.Elif(self.whole | self.shifting):
+            m.d.comb += self.status.eq(ArrayStatus.WEIGHT_SHIFT)
+        with m.Else():
+            m.d.comb += self.status.eq(ArrayStatus.WEIGHTS)

@@ -1,0 +1,169 @@
+"""Commands of the units and the layouts of what passes between them.
+
+A program is three lists of these commands, one for each in-order queue. `rtl`, the cycle model
+and the program builders share the field names.
+"""
+
+from typing import NamedTuple
+
+from amaranth.lib import data, enum
+
+from .checks import ceil_div
+
+__all__ = ["ADDRESS_BITS", "Destination", "Load", "ArrayJob", "Store", "load_layout",
+           "array_layout", "store_layout", "request_layout", "beat_layout", "row_layout",
+           "operand_tag", "slot_words", "weight_words"]
+
+ADDRESS_BITS = 40  # byte addresses in memory
+
+
+class Destination(enum.Enum, shape=1):
+    """Where a load goes."""
+    WEIGHT = 0   # weight FIFO
+    OPERAND = 1  # operand slots
+
+
+class Load(NamedTuple):
+    """One strided descriptor for the loader.
+
+    `base` + i * `row_stride` is the address of row i, `bytes_per_row` its real bytes. With
+    `keep_shape` rows, bytes and stride are those of the last load to the same destination and
+    only the base is new, as for the weights of another expert.
+
+    `slot`, `word`, `take` and `last` are for operand loads: the place in the slot in words of
+    `buffer_port_rows` rows; whether this is the slot's first load, which takes it; whether it is
+    the last, which makes it ready.
+    """
+    destination: Destination
+    base: int
+    rows: int
+    bytes_per_row: int
+    row_stride: int
+    keep_shape: int = 0
+    slot: int = 0
+    word: int = 0
+    take: int = 0
+    last: int = 0
+
+
+class ArrayJob(NamedTuple):
+    """Stream `rows` activation rows of a slot through the array.
+
+    `row` is the first row within the slot. `new_weights`: the job starts with the next tile of
+    the weight FIFO; otherwise it goes on with the tile in the array. `last_use`: no later job
+    uses this tile. `free_slot`: the slot is free after the job.
+
+    Results go to `bank`, rows `acc_row` and up, overwriting or (with `accumulate`) adding.
+    `take_bank`: first job of the bank, which must be free. `finish_bank`: last one; the bank then
+    is full and waits for its store or, without `store`, is free.
+
+    `unsigned`: activations are unsigned. `inner` and `outer` are the real rows and columns of the
+    weight tile; only counters use them.
+    """
+    rows: int
+    slot: int
+    row: int
+    bank: int
+    acc_row: int
+    inner: int
+    outer: int
+    new_weights: int = 1
+    last_use: int = 1
+    free_slot: int = 0
+    unsigned: int = 0
+    accumulate: int = 0
+    take_bank: int = 0
+    finish_bank: int = 0
+    store: int = 1
+
+
+class Store(NamedTuple):
+    """Write `rows` accumulator rows to memory, `bytes_per_row` bytes of each, and free the bank."""
+    bank: int
+    acc_row: int
+    rows: int
+    base: int
+    bytes_per_row: int
+    row_stride: int
+
+
+def slot_words(design):
+    """Words of `buffer_port_rows` rows in one operand slot."""
+    return design.slot_rows // design.buffer_port_rows
+
+
+def weight_words(design):
+    """Words of `buffer_port_rows` rows in one place of the weight FIFO."""
+    return ceil_div(design.rows, design.buffer_port_rows)
+
+
+def _descriptor_fields(rows, row_bytes):
+    return {"base": ADDRESS_BITS, "rows": range(rows + 1), "bytes_per_row": range(row_bytes + 1),
+            "row_stride": ADDRESS_BITS}
+
+
+def _load_limits(design):
+    return (max(design.slot_rows, design.rows),
+            max(design.activation_row_bytes, design.weight_row_bytes))
+
+
+def load_layout(design):
+    """Layout of :class:`Load`, fields in its order."""
+    return data.StructLayout({
+        "destination": Destination, **_descriptor_fields(*_load_limits(design)),
+        "keep_shape": 1, "slot": range(design.input_slots), "word": range(slot_words(design)),
+        "take": 1, "last": 1})
+
+
+def array_layout(design):
+    """Layout of :class:`ArrayJob`, fields in its order."""
+    return data.StructLayout({
+        "rows": range(design.slot_rows + 1), "slot": range(design.input_slots),
+        "row": range(design.slot_rows), "bank": range(design.accumulator_banks),
+        "acc_row": range(design.accumulator_rows), "inner": range(design.rows + 1),
+        "outer": range(design.cols + 1), "new_weights": 1, "last_use": 1, "free_slot": 1,
+        "unsigned": 1, "accumulate": 1, "take_bank": 1, "finish_bank": 1, "store": 1})
+
+
+def store_layout(design):
+    """Layout of :class:`Store`, fields in its order."""
+    fields = _descriptor_fields(design.accumulator_rows, design.result_row_bytes)
+    return data.StructLayout({
+        "bank": range(design.accumulator_banks), "acc_row": range(design.accumulator_rows),
+        "rows": fields["rows"], "base": fields["base"],
+        "bytes_per_row": fields["bytes_per_row"], "row_stride": fields["row_stride"]})
+
+
+def operand_tag(design):
+    """Where in the slots a load goes; travels with its request and comes back with the data."""
+    return data.StructLayout({
+        "slot": range(design.input_slots), "word": range(slot_words(design)), "last": 1})
+
+
+def request_layout(design, kind):
+    """A descriptor on its way to the memory channel: kind "load" or "store"."""
+    if kind == "load":
+        return data.StructLayout({"destination": Destination,
+                                  **_descriptor_fields(*_load_limits(design)),
+                                  "tag": operand_tag(design)})
+    return data.StructLayout(
+        _descriptor_fields(design.accumulator_rows, design.result_row_bytes))
+
+
+def beat_layout(design, row_bits):
+    """`buffer_port_rows` rows of load data, the first in the low bits.
+
+    `count` rows are real. `first` and `last` mark the ends of a descriptor, `tag` is the one of
+    its request.
+    """
+    return data.StructLayout({
+        "rows": data.ArrayLayout(row_bits, design.buffer_port_rows),
+        "count": range(design.buffer_port_rows + 1), "first": 1, "last": 1,
+        "tag": operand_tag(design)})
+
+
+def row_layout(design):
+    """A result row on its way to memory: its address, its real bytes, and the data."""
+    return data.StructLayout({
+        "address": ADDRESS_BITS, "bytes": range(design.result_row_bytes + 1),
+        "data": 8 * design.result_row_bytes})

@@ -1,0 +1,107 @@
+"""Counter bank: counts what the units report, readable on an FPGA too."""
+
+from typing import NamedTuple
+
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from .status import UNITS
+
+__all__ = ["COUNTER_BITS", "COUNTERS", "EVENTS", "CounterBank", "Event"]
+
+COUNTER_BITS = 48  # 2**48 cycles are 78 hours at 1 GHz: no counter wraps in a run
+
+
+class Event(NamedTuple):
+    """One counted event: its unit, what it is, and what it adds."""
+    unit: str
+    description: str
+    unit_of_count: str
+
+
+#: Events beside the status of the units. All reset to 0 before a run.
+EVENTS = {
+    "cycles": Event("core", "cycle of the run, from the first command that can be accepted to "
+                            "the last write", "cycles"),
+    "activation_rows": Event("array", "activation row that enters the array", "rows"),
+    "useful_macs": Event("array", "multiply-accumulates of real elements of an activation row "
+                                  "that enters", "MACs"),
+    "weight_rows": Event("array", "weight row shifted into the array, padding included", "rows"),
+    "accumulator_rows": Event("array", "accumulator row updated", "rows"),
+    "loads": Event("loader", "load descriptor started", "descriptors"),
+    "stores": Event("store", "store descriptor started", "descriptors"),
+    "bytes_read": Event("memory", "real bytes of load descriptors started", "bytes"),
+    "bytes_written": Event("memory", "real bytes of store descriptors started", "bytes"),
+    "transactions": Event("memory", "bus transactions of descriptors started; adjoining rows "
+                                    "share them", "transactions"),
+    "exposed_requests": Event("memory", "start of a time in which nothing moves but memory "
+                                        "latency: the requests that nothing overlaps",
+                              "requests"),
+}
+
+#: Every counter: dotted name -> what one count means. `<unit>.<status>` counts cycles.
+COUNTERS = {
+    **{f"{unit}.{status.name.lower()}": f"cycle in which {unit} reports {status.name.lower()}"
+       for unit, statuses in UNITS.items() for status in statuses},
+    **{name: event.description for name, event in EVENTS.items()},
+}
+
+_WIDE = {"useful_macs": 21, "bytes_read": 40, "bytes_written": 40, "transactions": 40}
+
+
+class CounterBank(wiring.Component):
+    """Counts the status of every unit and the events of :data:`EVENTS`.
+
+    A count shows in the cycle after its event. `clear` wins over counting.
+
+    Members
+    -------
+    enable : In(1)
+        Count; low outside a run.
+    clear : In(1)
+        All counters to 0.
+    status_<unit> : In
+        The unit's status.
+    add_<event> : In
+        What the event adds in this cycle.
+    <unit>_<status>, <event> : Out(COUNTER_BITS)
+        The counters.
+    """
+
+    def __init__(self):
+        members = {"enable": In(1), "clear": In(1)}
+        for unit, statuses in UNITS.items():
+            members[f"status_{unit}"] = In(statuses)
+        for event in EVENTS:
+            if event != "cycles":
+                members[f"add_{event}"] = In(_WIDE.get(event, 1))
+        for name in COUNTERS:
+            members[name.replace(".", "_")] = Out(COUNTER_BITS)
+        super().__init__(members)
+
+    def counter(self, name):
+        """The signal of the counter with this dotted name."""
+        return getattr(self, name.replace(".", "_"))
+
+    def elaborate(self, platform):
+        m = Module()
+        with m.If(self.enable):
+            m.d.sync += self.cycles.eq(self.cycles + 1)
+            for unit, statuses in UNITS.items():
+                with m.Switch(getattr(self, f"status_{unit}")):
+                    for status in statuses:
+                        counter = self.counter(f"{unit}.{status.name.lower()}")
+                        with m.Case(status):
+                            m.d.sync += counter.eq(counter + 1)
+                    with m.Default():
+                        pass
+            for event in EVENTS:
+                if event == "cycles":
+                    continue
+                add = getattr(self, f"add_{event}")
+                with m.If(add != 0):
+                    m.d.sync += self.counter(event).eq(self.counter(event) + add)
+        with m.If(self.clear):
+            m.d.sync += [self.counter(name).eq(0) for name in COUNTERS]
+        return m

@@ -1,0 +1,159 @@
+"""Memory channel: a timed model of the memory behind a core, contents included."""
+
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from .commands import Destination
+from .memory_interface import MemorySignature
+from .memory_mover import TIME_BITS, MemoryMover, transfer_layout
+from .memory_storage import MemoryStorage
+from .memory_timing import MemoryTiming
+from .queue import Queue
+
+__all__ = ["MemoryChannel"]
+
+
+class MemoryChannel(wiring.Component):
+    """Serves one descriptor after another and delivers load data after the latency.
+
+    A descriptor starts when the channel and, for a load, the write port of its destination are
+    free and every earlier request has started. It occupies the channel for
+    :meth:`MemoryTiming.occupancy` cycles and the port for :meth:`MemoryTiming.hold`. With a start
+    in cycle k, the last rows of a load leave in cycle k + hold + latency + `LATENCY`; a store is
+    complete before cycle k + max(occupancy, rows) + latency. The rows of a load come in its last
+    cycles, one beat a cycle; those of a store are taken as they come.
+
+    Throughput 1 descriptor per cycle (unlimited bandwidth); loads never stall on the way back.
+
+    Parameters
+    ----------
+    design : Design
+    lines : int
+        Capacity in storage lines.
+
+    Members
+    -------
+    core : In(MemorySignature)
+    """
+
+    LATENCY = 1 + MemoryMover.LATENCY - 1  # registers beside hold and memory latency
+
+    def __init__(self, *, design, lines):
+        self._design = design
+        self._timing = MemoryTiming.of(design)
+        self.storage = MemoryStorage(design=design, readers=2 * design.buffer_port_rows,
+                                     lines=lines)
+        super().__init__({"core": In(MemorySignature(design))})
+
+    def elaborate(self, platform):
+        m = Module()
+        core = self.core
+        now = Signal(TIME_BITS)
+        m.d.sync += now.eq(now + 1)
+        starts_load, starts_store = Signal(), Signal()
+        m.d.comb += [
+            starts_load.eq(core.load.valid & core.load.ready),
+            starts_store.eq(core.store.valid & core.store.ready),
+        ]
+        occupancy = self._elaborate_request(m, starts_load)
+        ports_free = [Signal(name="weight_port_free"), Signal(name="operand_port_free")]
+        self._elaborate_order(m, now, occupancy, starts_load, starts_store, ports_free)
+        self._elaborate_loads(m, now, occupancy, starts_load, ports_free)
+        complete_at = Signal(TIME_BITS)
+        with m.If(starts_store):
+            rows = core.store.payload.rows
+            m.d.sync += complete_at.eq(
+                now + Mux(occupancy > rows, occupancy, rows) + self._timing.latency)
+        m.d.comb += core.stores_under_way.eq(now < complete_at)
+        m.submodules.storage = self.storage
+        connect(m, flipped(self).core.rows, self.storage.write)
+        return m
+
+    def _elaborate_request(self, m, is_load):
+        """Bytes, transactions and occupancy of the request that may start."""
+        core, timing = self.core, self._timing
+        choice = {}
+        for field in ("rows", "bytes_per_row", "row_stride"):
+            choice[field] = Mux(core.store_next, core.store.payload[field],
+                                core.load.payload[field])
+        nbytes = Signal(core.request_bytes.shape())
+        m.d.comb += [
+            nbytes.eq(choice["rows"] * choice["bytes_per_row"]),
+            core.request_bytes.eq(nbytes),
+            core.request_transactions.eq(timing.transactions_value(nbytes=nbytes, **choice)),
+        ]
+        occupancy = Signal(TIME_BITS)
+        m.d.comb += occupancy.eq(timing.occupancy_value(nbytes))
+        return occupancy
+
+    def _elaborate_order(self, m, now, occupancy, starts_load, starts_store, ports_free):
+        """Request order, the channel's occupancy, and what the core sees of them."""
+        core = self.core
+        free_at = Signal(TIME_BITS)
+        last_is_store = Signal()   # kind of the last descriptor started
+        store_waits = Signal()     # the store has waited longer than the load
+        chosen_store = Signal()
+        channel_free, port_free = Signal(), Signal()
+        m.d.comb += [
+            channel_free.eq(now >= free_at),
+            port_free.eq(Mux(core.load.payload.destination == Destination.OPERAND,
+                             ports_free[1], ports_free[0])),
+            chosen_store.eq(core.store.valid & (store_waits | ~core.load.valid)),
+            core.load.ready.eq(channel_free & port_free & ~chosen_store),
+            core.store.ready.eq(channel_free & chosen_store),
+            core.store_next.eq(chosen_store),
+            core.loading.eq(starts_load | (~channel_free & ~last_is_store)),
+            core.storing.eq(starts_store | (~channel_free & last_is_store)),
+            core.store_stays.eq(Mux(starts_store, occupancy != 1,
+                                    last_is_store & (now + 1 < free_at))),
+        ]
+        m.d.sync += store_waits.eq(
+            core.store.valid & ~starts_store & (store_waits | starts_load | ~core.load.valid))
+        with m.If(starts_load | starts_store):
+            m.d.sync += [free_at.eq(now + occupancy), last_is_store.eq(starts_store)]
+
+    def _elaborate_loads(self, m, now, occupancy, starts_load, ports_free):
+        """Write ports, loads under way, and delivery."""
+        design, core, timing = self._design, self.core, self._timing
+        load = core.load.payload
+        beats, hold = Signal(TIME_BITS), Signal(TIME_BITS)
+        m.d.comb += [
+            beats.eq(timing.beats_value(load.rows)),
+            hold.eq(Mux(occupancy > beats, occupancy, beats)),
+        ]
+        under_way = []
+        for number, (name, sink, row_bits) in enumerate((
+                ("weight", flipped(core).weights, design.cols * design.weight_bits),
+                ("operand", flipped(core).operands, design.rows * design.activation_bits))):
+            mine = Signal(name=f"starts_{name}")
+            port_free_at = Signal(TIME_BITS, name=f"{name}_port_free_at")
+            m.d.comb += [
+                mine.eq(starts_load & (load.destination == Destination(number))),
+                ports_free[number].eq(now >= port_free_at),
+            ]
+            with m.If(mine):
+                m.d.sync += port_free_at.eq(now + hold)
+            # A load is in the queue for latency + 1 cycles after its wait for the port at most.
+            queue = Queue(shape=transfer_layout(design), depth=timing.latency + 2)
+            mover = MemoryMover(design=design, row_bits=row_bits,
+                                line_bytes=self.storage.line_bytes)
+            m.submodules[f"{name}_transfers"] = queue
+            m.submodules[f"{name}_mover"] = mover
+            first = number * design.buffer_port_rows
+            m.d.comb += [
+                queue.i.valid.eq(mine),
+                queue.i.payload.request.eq(load),
+                queue.i.payload.first_at.eq(now + hold - beats + timing.latency + 1),
+                mover.now.eq(now),
+            ]
+            connect(m, queue.o, mover.i)
+            connect(m, mover.o, sink)
+            for lane in range(design.buffer_port_rows):
+                m.d.comb += [
+                    self.storage.address[first + lane].eq(mover.address[lane]),
+                    self.storage.enable[first + lane].eq(mover.enable[lane]),
+                    mover.data[lane].eq(self.storage.data[first + lane]),
+                ]
+            under_way.append(mover.under_way)
+        m.d.comb += core.loads_under_way.eq(Cat(*under_way).any())

@@ -1,0 +1,92 @@
+"""First-in first-out queue of any shape, at full rate from depth 1 up."""
+
+from amaranth import *
+from amaranth.lib import memory, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from .checks import check_integer
+
+__all__ = ["Queue"]
+
+
+class Queue(wiring.Component):
+    """A first-in first-out queue with a fill level.
+
+    Latency 1 cycle; throughput 1 entry per cycle at every depth; full back-pressure. A full queue
+    accepts an entry in the very cycle in which one leaves, so depth 1 does not halve the rate.
+
+    Parameters
+    ----------
+    shape : ShapeLike
+        Shape of an entry.
+    depth : int
+        Entries, 1 or more.
+
+    Members
+    -------
+    i, o : In, Out(stream.Signature(shape))
+    level : Out(range(depth + 1))
+        Entries in the queue; `depth` when full.
+    """
+
+    LATENCY = 1  # cycles from a transfer on `i` to the entry being offered on `o`, when empty
+
+    def __init__(self, *, shape, depth):
+        check_integer("depth", depth, 1, 1 << 24)
+        self._shape, self._depth = shape, depth
+        super().__init__({
+            "i": In(stream.Signature(shape)),
+            "o": Out(stream.Signature(shape)),
+            "level": Out(range(depth + 1)),
+        })
+
+    @property
+    def depth(self):
+        return self._depth
+
+    def elaborate(self, platform):
+        m = Module()
+        push = Signal()
+        pop = Signal()
+        m.d.comb += [
+            self.o.valid.eq(self.level != 0),
+            self.i.ready.eq((self.level != self._depth) | self.o.ready),
+            push.eq(self.i.valid & self.i.ready),
+            pop.eq(self.o.valid & self.o.ready),
+        ]
+        with m.If(push & ~pop):
+            m.d.sync += self.level.eq(self.level + 1)
+        with m.If(pop & ~push):
+            m.d.sync += self.level.eq(self.level - 1)
+
+        if self._depth == 1:
+            entry = Signal(self._shape)
+            m.d.comb += self.o.payload.eq(entry)
+            with m.If(push):
+                m.d.sync += entry.eq(self.i.payload)
+            return m
+
+        # The read port always looks at the entry that will be the head after this cycle; a word
+        # written in this very cycle is forwarded by the port (`transparent_for`).
+        m.submodules.storage = storage = memory.Memory(
+            shape=self._shape, depth=self._depth, init=[])
+        write = storage.write_port()
+        read = storage.read_port(transparent_for=(write,))
+        head = Signal(range(self._depth))
+        tail = Signal(range(self._depth))
+
+        def following(pointer):
+            return Mux(pointer == self._depth - 1, 0, pointer + 1)
+
+        with m.If(push):
+            m.d.sync += tail.eq(following(tail))
+        with m.If(pop):
+            m.d.sync += head.eq(following(head))
+        m.d.comb += [
+            write.addr.eq(tail),
+            write.data.eq(self.i.payload),
+            write.en.eq(push),
+            read.addr.eq(Mux(pop, following(head), head)),
+            self.o.payload.eq(read.data),
+        ]
+        return m

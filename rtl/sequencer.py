@@ -1,0 +1,53 @@
+"""Feeds a command queue from a program memory."""
+
+from amaranth import *
+from amaranth.lib import memory, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["Sequencer"]
+
+
+class Sequencer(wiring.Component):
+    """Offers the first `length` commands of its memory, one per cycle, while `go` is high.
+
+    Latency 0 from `go` to the first command. `rewind` starts over; it must be high for a cycle
+    after the memory has been filled, and wins over a transfer.
+
+    Parameters
+    ----------
+    shape : ShapeLike
+        Shape of a command.
+    depth : int
+        Commands that the memory holds.
+
+    Members
+    -------
+    length : In(range(depth + 1))
+    go, rewind : In(1)
+    o : Out(stream.Signature(shape))
+    """
+
+    def __init__(self, *, shape, depth):
+        self._depth = depth
+        self.program = memory.MemoryData(shape=shape, depth=depth, init=[])
+        super().__init__({
+            "length": In(range(depth + 1)),
+            "go": In(1),
+            "rewind": In(1),
+            "o": Out(stream.Signature(shape)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.memory = program = memory.Memory(self.program)
+        read = program.read_port()
+        place = Signal(range(self._depth + 1))
+        following = Signal.like(place)
+        m.d.comb += [
+            self.o.valid.eq(self.go & (place != self.length)),
+            following.eq(Mux(self.rewind, 0, place + (self.o.valid & self.o.ready))),
+            read.addr.eq(following),
+            self.o.payload.eq(read.data),
+        ]
+        m.d.sync += place.eq(following)
+        return m

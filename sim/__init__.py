@@ -1,0 +1,1 @@
+"""Backends, models, results, waveforms and the command line."""

@@ -1,0 +1,1 @@
+"""Problems and the programs that solve them on a design."""
