@@ -50,6 +50,10 @@ class Core(wiring.Component):
 
     def __init__(self, *, design):
         self._design = design
+        self.loader = Loader(design=design)
+        self.control = ArrayControl(design=design,
+                                    max_rows_in_flight=MatrixUnit.latency(design) + 1)
+        self.store = StoreUnit(design=design)
         self.counters = CounterBank()
         self.accumulators = Accumulators(design=design, format=IntegerFormat.of(design))
         super().__init__({
@@ -66,14 +70,13 @@ class Core(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         design = self._design
-        m.submodules.loader = loader = Loader(design=design)
+        m.submodules.loader = loader = self.loader
         m.submodules.fifo = fifo = WeightFifo(design=design)
         m.submodules.slots = slots = OperandSlots(design=design)
         m.submodules.matrix = matrix = MatrixUnit(design=design)
-        m.submodules.control = control = ArrayControl(
-            design=design, max_rows_in_flight=matrix.latency + 1)
+        m.submodules.control = control = self.control
         m.submodules.accumulators = accumulators = self.accumulators
-        m.submodules.store = store = StoreUnit(design=design)
+        m.submodules.store = store = self.store
         for name, port, unit in (("load_queue", self.loads, loader),
                                  ("job_queue", self.jobs, control),
                                  ("store_queue", self.stores, store)):
@@ -83,11 +86,11 @@ class Core(wiring.Component):
             connect(m, queue.o, unit.i)
 
         memory = flipped(self).memory
-        connect(m, loader.o, flipped(memory.load))
-        connect(m, store.o, flipped(memory.store))
-        connect(m, store.write, flipped(memory.rows))
-        connect(m, flipped(memory.weights), fifo.i)
-        connect(m, flipped(memory.operands), slots.i)
+        connect(m, loader.o, memory.load)
+        connect(m, store.o, memory.store)
+        connect(m, store.write, memory.rows)
+        connect(m, memory.weights, fifo.i)
+        connect(m, memory.operands, slots.i)
         self._connect_buffers(m, loader, fifo, slots, control)
         self._connect_array(m, fifo, slots, matrix, control, accumulators)
         self._connect_store(m, store, accumulators)
@@ -154,6 +157,7 @@ class Core(wiring.Component):
         memory = self.memory
         starts_load, starts_store = Signal(), Signal()
         waits, waited = Signal(), Signal()
+        works, worked = Signal(), Signal()
         m.d.comb += [
             starts_load.eq(memory.load.valid & memory.load.ready),
             starts_store.eq(memory.store.valid & memory.store.ready),
@@ -167,6 +171,8 @@ class Core(wiring.Component):
             counters.status_loader.eq(loader.status),
             counters.status_array.eq(control.status),
             counters.status_store.eq(store.status),
+            works.eq(worked | memory.loading | memory.storing | control.enter),
+            counters.add_span.eq(works),
             counters.add_activation_rows.eq(control.enter),
             counters.add_useful_macs.eq(Mux(control.enter, control.macs, 0)),
             counters.add_weight_rows.eq(fifo.shifting | control.shift),
@@ -182,4 +188,4 @@ class Core(wiring.Component):
                            | (control.status != ArrayStatus.IDLE)
                            | (store.status != StoreStatus.IDLE) | memory.stores_under_way),
         ]
-        m.d.sync += waited.eq(waits)
+        m.d.sync += [waited.eq(waits), worked.eq(works & ~self.clear)]

@@ -24,6 +24,8 @@ class Event(NamedTuple):
 EVENTS = {
     "cycles": Event("core", "cycle of the run, from the first command that can be accepted to "
                             "the last write", "cycles"),
+    "span": Event("core", "cycle of the run from the first start of a descriptor or job on",
+                  "cycles"),
     "activation_rows": Event("array", "activation row that enters the array", "rows"),
     "useful_macs": Event("array", "multiply-accumulates of real elements of an activation row "
                                   "that enters", "MACs"),

@@ -21,7 +21,7 @@ class WeightStationaryCell(wiring.Component):
     in that very cycle may be taken. Without, there is one register; `turn` rides on the last row
     of a tile and empties it.
 
-    Latency from an activation to its product in `sum_out`: `latency`. Never stalls.
+    Latency from an activation to its product in `sum_out`: :meth:`latency`. Never stalls.
 
     Parameters
     ----------
@@ -62,10 +62,10 @@ class WeightStationaryCell(wiring.Component):
             "sum_out": Out(format.sum_shape),
         })
 
-    @property
-    def latency(self):
+    @classmethod
+    def latency(cls, mac_latency):
         """Cycles from an activation on `activation_in` to its share of `sum_out`."""
-        return self.TRANSPORT + self._mac_latency
+        return cls.TRANSPORT + mac_latency
 
     def elaborate(self, platform):
         m = Module()

@@ -18,7 +18,7 @@ class MatrixUnit(wiring.Component):
     """Skew, mesh, de-skew, and the tags that say where sums go. Never stalls.
 
     An activation row that control reads from a slot in cycle x enters row 0 of the mesh in cycle
-    x + 1; its `cols` sums are on `sums` in cycle x + :attr:`latency`, its tag one cycle earlier.
+    x + 1; its `cols` sums are on `sums` in cycle x + :meth:`latency`, its tag one cycle earlier.
 
     Parameters
     ----------
@@ -43,7 +43,6 @@ class MatrixUnit(wiring.Component):
         self._mesh = {"format": self._format, "rows": design.rows, "cols": design.cols,
                       "double_buffer": design.weight_double_buffer,
                       "mac_latency": design.mac_latency}
-        self._mesh_latency = Mesh(**self._mesh).latency
         super().__init__({
             "activations": In(design.rows * design.activation_bits),
             "enter": In(1),
@@ -56,16 +55,14 @@ class MatrixUnit(wiring.Component):
             "tag_out": Out(accumulator_tag(design)),
         })
 
-    @property
-    def latency(self):
-        """Cycles from reading an activation row to its sums: rows + cols + mac_latency."""
-        return OperandSlots.LATENCY + self._mesh_latency + self._design.cols - 1
+    #: `registers` of the GEMM formula: activation read, cell transport, sum.
+    REGISTERS = OperandSlots.LATENCY + Mesh.latency(rows=1, mac_latency=1)
 
-    @property
-    def registers(self):
-        """`registers` of the GEMM formula: latency beyond rows + cols - 2, at MAC latency 1."""
-        return self.latency - (self._design.rows + self._design.cols - 2) \
-            - (self._design.mac_latency - 1)
+    @staticmethod
+    def latency(design):
+        """Cycles from reading an activation row to its sums: rows + cols + mac_latency."""
+        return (OperandSlots.LATENCY + Mesh.latency(design.rows, design.mac_latency)
+                + design.cols - 1)
 
     def elaborate(self, platform):
         m = Module()
@@ -76,7 +73,7 @@ class MatrixUnit(wiring.Component):
         m.submodules.col_skew = col_skew = Skew(shape=col_layout, lanes=design.cols)
         m.submodules.deskew = deskew = Skew(shape=self._format.sum_shape, lanes=design.cols,
                                             reverse=True)
-        m.submodules.tags = tags = Delay(shape=accumulator_tag(design), cycles=self.latency - 1)
+        m.submodules.tags = tags = Delay(shape=accumulator_tag(design), cycles=self.latency(design) - 1)
 
         # Control runs one cycle ahead of the data it asked for.
         entering, unsigned, turn = Signal(), Signal(), Signal()

@@ -40,7 +40,6 @@ class Mesh(wiring.Component):
         self._rows, self._cols, self._format = rows, cols, format
         self._cell = {"format": format, "double_buffer": double_buffer,
                       "mac_latency": mac_latency}
-        self._cell_latency = WeightStationaryCell(**self._cell).latency
         super().__init__({
             "i_rows": In(data.ArrayLayout(self.row_layout(format), rows)),
             "i_cols": In(data.ArrayLayout(self.col_layout(format), cols)),
@@ -57,10 +56,10 @@ class Mesh(wiring.Component):
         """What enters a column in one cycle."""
         return data.StructLayout({"weight": format.weight_shape, "valid": 1})
 
-    @property
-    def latency(self):
+    @staticmethod
+    def latency(rows, mac_latency):
         """Cycles from row 0's activation on `i_rows` to the finished sum of column 0 on `o`."""
-        return self._cell_latency + self._rows - 1
+        return WeightStationaryCell.latency(mac_latency) + rows - 1
 
     def elaborate(self, platform):
         m = Module()

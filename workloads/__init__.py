@@ -1,1 +1,6 @@
-"""Problems and the programs that solve them on a design."""
+"""Problems and their programs."""
+
+from .errors import OperandTypeError, WorkloadError
+from .gemm import Gemm, QProjection, Sequence
+
+__all__ = ["Gemm", "OperandTypeError", "QProjection", "Sequence", "WorkloadError"]

@@ -1,0 +1,109 @@
+"""Prepares an elaborated design for pysim: the same circuit with far fewer processes.
+
+pysim's cost per cycle follows the number of processes and signals. Two rewrites keep every
+register and its value in every cycle, and speed up a mesh of cells several times:
+
+* a signal that combinationally equals another one (`a.eq(b)`, equal shapes, no other driver) is
+  replaced by it everywhere;
+* the clocked statements of all fragments run in one process.
+"""
+
+from amaranth.hdl import Fragment, Signal
+from amaranth.hdl._ast import Assign, SignalDict, Switch, _StatementList
+from amaranth.hdl._mem import MemoryInstance
+from amaranth.hdl._xfrm import FragmentTransformer, StatementTransformer, ValueTransformer
+
+__all__ = ["FlatDesign", "flatten"]
+
+
+class FlatDesign:
+    """The rewritten fragment and where its signals went.
+
+    Attributes
+    ----------
+    fragment : Fragment
+        To be given to `Simulator`.
+    """
+
+    def __init__(self, fragment, aliases):
+        self.fragment = fragment
+        self._aliases = aliases
+
+    def signal(self, signal):
+        """The signal that holds the value of `signal` in the rewritten design."""
+        return self._aliases.get(signal, signal)
+
+
+class _Substitution(FragmentTransformer, ValueTransformer, StatementTransformer):
+    def __init__(self, aliases):
+        self._aliases = aliases
+
+    def on_Signal(self, value):
+        return self._aliases.get(value, value)
+
+    def on_Switch(self, stmt):
+        return Switch(self.on_value(stmt.test),
+                      [(patterns, self.on_statements(body), src_loc)
+                       for patterns, body, src_loc in stmt.cases])
+
+    def on_statements(self, stmts):
+        return _StatementList(self.on_statement(stmt) for stmt in stmts)
+
+    def map_statements(self, fragment, new_fragment):
+        for domain, stmts in fragment.statements.items():
+            kept = [self.on_statement(stmt) for stmt in stmts
+                    if not (domain == "comb" and self._is_alias(stmt))]
+            if kept:
+                new_fragment.add_statements(domain, kept)
+
+    def _is_alias(self, stmt):
+        return isinstance(stmt, Assign) and type(stmt.lhs) is Signal and stmt.lhs in self._aliases
+
+
+def _fragments(fragment):
+    yield fragment
+    for subfragment, _name, _src_loc in fragment.subfragments:
+        yield from _fragments(subfragment)
+
+
+def _find_aliases(top):
+    drivers = SignalDict()
+    candidates = SignalDict()
+    for fragment in _fragments(top):
+        if isinstance(fragment, MemoryInstance):
+            for port in fragment._read_ports:
+                for signal in port._data._lhs_signals():
+                    drivers[signal] = drivers.get(signal, 0) + 1
+        for domain, stmts in fragment.statements.items():
+            for stmt in stmts:
+                for signal in stmt._lhs_signals():
+                    drivers[signal] = drivers.get(signal, 0) + 1
+                if (domain == "comb" and isinstance(stmt, Assign) and type(stmt.lhs) is Signal
+                        and type(stmt.rhs) is Signal
+                        and stmt.lhs.shape() == stmt.rhs.shape()):
+                    candidates[stmt.lhs] = stmt.rhs
+    aliases = SignalDict()
+    for signal in candidates.keys():
+        source = signal
+        while source in candidates and drivers[source] == 1:
+            source = candidates[source]
+        if source is not signal:
+            aliases[signal] = source
+    return aliases
+
+
+def flatten(fragment, keep=()):
+    """Rewrite an elaborated fragment; `keep` are signals that a test bench drives.
+
+    The circuit must have a single clock domain, `sync`, as everything in this project has.
+    """
+    aliases = _find_aliases(fragment)
+    for signal in keep:
+        aliases.pop(signal, None)
+    flat = _Substitution(aliases)(fragment)
+    statements = []
+    for part in _fragments(flat):
+        if part is not flat and "sync" in part.statements:
+            statements.extend(part.statements.pop("sync"))
+    flat.add_statements("sync", statements)
+    return FlatDesign(flat, aliases)

@@ -1,0 +1,25 @@
+"""Commands as the integers that program memories hold."""
+
+from amaranth.hdl import Shape
+
+__all__ = ["pack_commands"]
+
+
+def pack_commands(layout, commands):
+    """Pack named tuples into integers by a layout whose fields have the tuples' order.
+
+    The shape of a load with `keep_shape` is left out: hardware must not look at it.
+    """
+    fields = [(field.offset, (1 << Shape.cast(field.shape).width) - 1) for _name, field in layout]
+    packed = []
+    for command in commands:
+        if getattr(command, "keep_shape", 0):
+            command = command._replace(rows=0, bytes_per_row=0, row_stride=0)
+        word = 0
+        for (offset, mask), value in zip(fields, command):
+            value = getattr(value, "value", value)
+            if value & ~mask:
+                raise ValueError(f"{command} does not fit its layout")
+            word |= value << offset
+        packed.append(word)
+    return packed

@@ -1,0 +1,164 @@
+"""Runs machines in Amaranth's own simulator."""
+
+import functools
+import time
+
+import numpy as np
+from amaranth.hdl import Fragment
+from amaranth.sim import Simulator
+
+from ...rtl import Design
+from ...rtl.counters import COUNTERS
+from ...rtl.machine import QUEUES, Machine
+from ...workloads.program import Program
+from .flatten import flatten
+from .packing import pack_commands
+from .run import DeadlockError, Progress, RawRun, machine_size
+from .watchdog import describe_deadlock
+
+__all__ = ["CLOCK_PERIOD", "PysimMachine", "run_pysim"]
+
+CLOCK_PERIOD = 1e-8   # seconds of simulated time; has no meaning, cycles do
+CHUNK = 256           # cycles between looks at the machine
+WATCHDOG_CYCLES = 10_000
+
+_MOVES = ("memory.busy", "activation_rows", "weight_rows", "accumulator_rows")
+
+
+class PysimMachine:
+    """An elaborated machine that runs programs one after another, each from reset.
+
+    Parameters
+    ----------
+    design : Design
+    lines, commands : int
+        See :class:`Machine`.
+    recorder : object with `attach(machine, flat)` returning an async test bench, or None
+        Records waveforms; see `sim/waves`.
+    """
+
+    def __init__(self, design: Design, lines: int, commands: int, recorder=None):
+        self.design = design
+        self.machine = machine = Machine(design=design, lines=lines, commands=commands)
+        driven = [machine.go, machine.clear,
+                  *(getattr(machine, f"{name}_length") for name in QUEUES)]
+        self.flat = flatten(Fragment.get(machine, None), keep=driven)
+        self._simulator = Simulator(self.flat.fragment)
+        self._simulator.add_clock(CLOCK_PERIOD)
+        self._simulator.add_testbench(self._testbench)
+        if recorder is not None:
+            self._simulator.add_testbench(recorder.attach(machine, self.flat), background=True)
+        self._job: tuple[Program, Progress | None] | None = None
+        self._run: RawRun | None = None
+        #: Cycles without progress after which a run is stopped.
+        self.watchdog_cycles = WATCHDOG_CYCLES + 2 * design.memory_latency_cycles
+
+    def run(self, program: Program, progress: Progress | None = None) -> RawRun:
+        """Run one program from reset.
+
+        Raises
+        ------
+        DeadlockError
+            No progress for `watchdog_cycles` cycles.
+        """
+        if self._job is not None:
+            self._simulator.reset()
+        self._job, self._run = (program, progress), None
+        self._simulator.run()
+        assert self._run is not None
+        return self._run
+
+    # -- the test bench ------------------------------------------------------------------------
+
+    def _get(self, ctx, signal):
+        return ctx.get(self.flat.signal(signal))
+
+    async def _testbench(self, ctx):
+        assert self._job is not None
+        program, progress = self._job
+        self._write_memory(ctx, program)
+        if program.preload:
+            await self._phase(ctx, {"loader": program.preload}, None)
+        commands = {name: program.queue(name) for name in QUEUES}
+        rows = sum(job.rows for job in program.jobs)
+        seconds = await self._phase(
+            ctx, commands, progress and functools.partial(progress, rows=rows))
+        self._run = RawRun(counters=self._counters(ctx, COUNTERS),
+                           outputs=self._read_outputs(ctx, program),
+                           overflow=bool(self._get(ctx, self.machine.core.overflow)),
+                           seconds=seconds)
+
+    async def _phase(self, ctx, commands, progress) -> float:
+        """Run the queues' commands to their end; host seconds."""
+        machine = self.machine
+        for name in QUEUES:
+            sequencer = machine.sequencers[name]
+            shape = sequencer.program.shape
+            words = pack_commands(shape, commands.get(name, ()))
+            for place, word in enumerate(words):
+                ctx.set(sequencer.program[place], shape.from_bits(word))
+            ctx.set(getattr(machine, f"{name}_length"), len(words))
+        ctx.set(machine.clear, 1)
+        await ctx.tick()
+        ctx.set(machine.clear, 0)
+        ctx.set(machine.go, 1)
+        started = time.perf_counter()
+        moves, quiet = -1, 0
+        while not self._get(ctx, machine.done):
+            await ctx.delay(CHUNK * CLOCK_PERIOD)
+            counters = self._counters(ctx, _MOVES)
+            before, moves = moves, sum(counters.values())
+            quiet = quiet + CHUNK if moves == before else 0
+            if quiet > self.watchdog_cycles:
+                raise DeadlockError(describe_deadlock(
+                    machine, lambda signal: self._get(ctx, signal), quiet))
+            if progress is not None:
+                cycles = self._counters(ctx, ["cycles"])["cycles"]
+                progress(cycles, counters["activation_rows"])
+        seconds = time.perf_counter() - started
+        ctx.set(machine.go, 0)
+        return seconds
+
+    def _counters(self, ctx, names) -> dict[str, int]:
+        bank = self.machine.core.counters
+        return {name: self._get(ctx, bank.counter(name)) for name in names}
+
+    def _write_memory(self, ctx, program):
+        storage = self.machine.channel.storage
+        size = storage.line_bytes
+        contents = bytearray(-(-program.memory_bytes // size) * size)
+        for image in program.images:
+            contents[image.base:image.base + image.data.size] = image.data.tobytes()
+        for line in range(len(contents) // size):
+            word = int.from_bytes(contents[line * size:(line + 1) * size], "little")
+            if word:
+                ctx.set(storage.halves[line & 1][line >> 1], word)
+
+    def _read_outputs(self, ctx, program) -> list[np.ndarray]:
+        storage = self.machine.channel.storage
+        size = storage.line_bytes
+        outputs = []
+        for output in program.outputs:
+            first, last = output.base // size, (output.base + output.nbytes - 1) // size
+            data = b"".join(
+                int(ctx.get(storage.halves[line & 1][line >> 1])).to_bytes(size, "little")
+                for line in range(first, last + 1))
+            start = output.base - first * size
+            outputs.append(output.decode(
+                np.frombuffer(data[start:start + output.nbytes], np.uint8)))
+        return outputs
+
+
+@functools.lru_cache(maxsize=4)
+def _machine(design: Design, lines: int, commands: int) -> PysimMachine:
+    return PysimMachine(design, lines, commands)
+
+
+def run_pysim(design: Design, program: Program, *, progress: Progress | None = None,
+              recorder=None) -> RawRun:
+    """Run a program; the elaborated machine is kept for the next program on the same design."""
+    size = machine_size(design, program)
+    if recorder is not None:
+        return PysimMachine(design, *size, recorder).run(program, progress)
+    return _machine(design, *size).run(program, progress)
+

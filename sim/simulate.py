@@ -1,0 +1,160 @@
+"""Runs a workload on a design at one level of truth."""
+
+import os
+import re
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..rtl import Design
+from ..rtl.design_fields import unknown_name
+from ..rtl.status import UNITS
+from ..workloads import Gemm
+from ..workloads.program import Program
+from .analytic import estimate
+from .backends.pysim import run_pysim
+from .backends.run import Progress
+from .checks import run_checks
+from .errors import OptionError
+from .items import itemise, units_of
+from .result import Result
+
+__all__ = ["BACKENDS", "LEVELS", "TIMINGS", "VcdOptions", "Workload", "simulate"]
+
+LEVELS = ("rtl", "analytic")    # "cycle" joins with the schedule model
+BACKENDS = ("auto", "pysim")    # "compiled" joins with the compiled backend
+TIMINGS = ("rtl",)              # "ideal" joins with the level that has it
+
+
+class Workload(Protocol):
+    """What `simulate` needs of a workload."""
+
+    @property
+    def useful_macs(self) -> int: ...
+
+    def parts(self) -> list[Gemm]: ...
+
+    def describe(self) -> dict[str, Any]: ...
+
+    def program(self, design: Design) -> Program: ...
+
+    def reference(self, design: Design) -> tuple[np.ndarray | None, bool]: ...
+
+
+@dataclass(frozen=True)
+class VcdOptions:
+    """What a waveform holds.
+
+    Attributes
+    ----------
+    path : str
+        The .vcd file; a .gtkw is written beside it.
+    depth : str
+        "control" (handshakes, states, counters, array edges), "cells" (and the inside of every
+        cell) or "memory" (and the contents of all memories).
+    signals : str or None
+        Regular expression; only signals whose full name it matches (`re.search`). The ones
+        from which counters are rebuilt are always there.
+    cycles : (int, int) or None
+        First and last cycle of the window, both included.
+    """
+    path: str
+    depth: str = "control"
+    signals: str | None = None
+    cycles: tuple[int, int] | None = None
+
+    DEPTHS = ("control", "cells", "memory")
+
+    def __post_init__(self) -> None:
+        if self.depth not in self.DEPTHS:
+            raise OptionError(unknown_name("vcd depth", self.depth, self.DEPTHS))
+        if self.signals is not None:
+            try:
+                re.compile(self.signals)
+            except re.error as error:
+                raise OptionError(f"vcd signals must be a regular expression: {error}") from None
+        if self.cycles is not None:
+            first, last = self.cycles
+            if not 0 <= first <= last:
+                raise OptionError(f"vcd cycles must be FIRST:LAST with 0 <= FIRST <= LAST, not "
+                                  f"{first}:{last}")
+
+
+def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: str = "rtl",
+             backend: str = "auto", vcd: str | os.PathLike[str] | VcdOptions | None = None,
+             progress: Progress | None = None) -> Result:
+    """Run a workload.
+
+    Parameters
+    ----------
+    design : Design
+    workload : Gemm, QProjection, Sequence
+    level : str
+        "rtl": the Amaranth core, cycle by cycle. "analytic": closed formulas.
+    timing : str
+        "rtl": fill, drain, weight shift and pipeline registers count.
+    backend : str
+        Simulator of level rtl: "pysim", or "auto" to choose.
+    vcd : path or VcdOptions
+        Write a waveform of level rtl, and check its counters.
+    progress : callable
+        Called with cycles, activation rows so far, activation rows of the run.
+
+    Raises
+    ------
+    OptionError
+        An unknown level, timing or backend, or a waveform of a level that has none.
+    WorkloadError
+        The workload does not fit the design.
+    DeadlockError
+        The program cannot end; the message names each blocked unit.
+    """
+    for name, value, valid in (("level", level, LEVELS), ("timing", timing, TIMINGS),
+                               ("backend", backend, BACKENDS)):
+        if value not in valid:
+            raise OptionError(unknown_name(name, value, valid))
+    if level == "analytic":
+        if vcd is not None:
+            raise OptionError("vcd needs level rtl, not analytic")
+        return _analytic(design, workload)
+    if vcd is not None and not isinstance(vcd, VcdOptions):
+        vcd = VcdOptions(os.fspath(vcd))
+    return _rtl(design, workload, vcd, progress)
+
+
+def _analytic(design: Design, workload: Workload) -> Result:
+    for part in workload.parts():
+        part.operands(design)
+    bounds = estimate(design, workload.parts())
+    return Result(
+        design=design, workload=workload.describe(), level="analytic", backend="", timing="rtl",
+        cycles=bounds.bound, span=bounds.bound, useful_macs=bounds.counts["useful_macs"],
+        bytes_read=bounds.counts["bytes_read"], bytes_written=bounds.counts["bytes_written"],
+        counters=dict(bounds.counts), limited_by=bounds.limited_by)
+
+
+def _rtl(design: Design, workload: Workload, vcd: VcdOptions | None,
+         progress: Progress | None) -> Result:
+    program = workload.program(design)
+    bounds = estimate(design, workload.parts())
+    recorder = None
+    if vcd is not None:
+        from .waves import Recorder
+        recorder = Recorder(design, vcd)
+    run = run_pysim(design, program, progress=progress, recorder=recorder)
+    counters = dict(run.counters)
+    units = units_of(counters, UNITS)
+    cycles = counters["cycles"]
+    result = Result(
+        design=design, workload=workload.describe(), level="rtl", backend="pysim", timing="rtl",
+        cycles=cycles, span=counters["span"], useful_macs=counters["useful_macs"],
+        bytes_read=counters["bytes_read"], bytes_written=counters["bytes_written"],
+        output=run.outputs[-1] if run.outputs else None, overflow=run.overflow, units=units,
+        counters={name: value for name, value in counters.items() if "." not in name},
+        items=itemise(bounds, cycles, units["array"]), limited_by=bounds.limited_by,
+        simulate_seconds=run.seconds, vcd=None if vcd is None else vcd.path)
+    result.checks.extend(run_checks(result, bounds, *workload.reference(design)))
+    if recorder is not None:
+        result.checks.extend(recorder.checks(result))
+    return result

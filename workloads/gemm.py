@@ -1,0 +1,251 @@
+"""Tiled matrix product, and Qwen3-8B's Q projection as its best known case."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ..rtl import Design
+from ..rtl.formats import IntegerFormat
+from .errors import WorkloadError
+from .gemm_builder import GemmBuilder
+from .operands import (
+    check_range,
+    exact_product,
+    integer_matrix,
+    random_matrix,
+    safe_amplitude,
+)
+from .program import Program
+from .tiling import Tiling
+
+__all__ = ["Gemm", "QProjection", "Sequence"]
+
+Geometry = tuple[int, int, int]
+
+
+class Gemm:
+    """The product of a[M, K] and b[K, N].
+
+    Parameters
+    ----------
+    a, b : array of integers (floats only when integral)
+        Values must fit the design's operand formats.
+    unsigned : bool
+        Activations (a) are unsigned.
+    a_resident : bool
+        A is in the slots before the run; refused when it does not fit.
+    store_output : bool
+        Write the result to memory. Otherwise it stays on chip and `output` is None.
+    accumulate : bool
+        Add to what the accumulators hold, in a :class:`Sequence`; refused when the accumulators
+        cannot hold the whole result.
+    m_tile, order, slices_per_slot
+        Choices of the :class:`Tiling`, which has the rule for their defaults.
+
+    Raises
+    ------
+    WorkloadError
+        Shapes or values that do not fit, here or when the program for a design is built.
+    OperandTypeError
+        Elements that are not integers.
+    """
+
+    name = "gemm"
+
+    def __init__(self, a: Any, b: Any, *, unsigned: bool = False, a_resident: bool = False,
+                 store_output: bool = True, accumulate: bool = False, bias: Any = None,
+                 relu: bool = False, requantize: Any = None, m_tile: int | None = None,
+                 order: str = "mn", slices_per_slot: int | None = None):
+        self.a, self.b = integer_matrix("a", a), integer_matrix("b", b)
+        if self.a.shape[1] != self.b.shape[0]:
+            raise WorkloadError(f"b must have as many rows as a has columns "
+                                f"({self.a.shape[1]}), not {self.b.shape[0]}")
+        for name, value in (("bias", bias is not None), ("relu", relu),
+                            ("requantize", requantize is not None)):
+            if value:
+                raise WorkloadError(f"{name} needs the vector unit, which this core does not "
+                                    f"have; leave it out")
+        for name, value in (("unsigned", unsigned), ("a_resident", a_resident),
+                            ("store_output", store_output), ("accumulate", accumulate)):
+            if not isinstance(value, bool):
+                raise WorkloadError(f"{name} must be true or false, not {value!r}")
+        self.unsigned, self.a_resident = unsigned, a_resident
+        self.store_output, self.accumulate = store_output, accumulate
+        self._choices: dict[str, Any] = {"m_tile": m_tile, "order": order,
+                                         "slices_per_slot": slices_per_slot}
+
+    @property
+    def shape(self) -> Geometry:
+        """M, K, N."""
+        return self.a.shape[0], self.a.shape[1], self.b.shape[1]
+
+    @property
+    def useful_macs(self) -> int:
+        """M * K * N."""
+        m, k, n = self.shape
+        return m * k * n
+
+    def parts(self) -> list["Gemm"]:
+        """The jobs that run one after another: this one."""
+        return [self]
+
+    def describe(self) -> dict[str, Any]:
+        """What was run, for reports: JSON-able."""
+        m, k, n = self.shape
+        return {"name": self.name, "m": m, "k": k, "n": n, "unsigned": self.unsigned,
+                "a_resident": self.a_resident, "store_output": self.store_output,
+                "accumulate": self.accumulate,
+                **{key: value for key, value in self._choices.items() if value is not None}}
+
+    def operands(self, design: Design) -> tuple[np.ndarray, np.ndarray]:
+        """a and b, checked against the design's formats."""
+        format = IntegerFormat.of(design)
+        check_range("a", self.a, *format.activation_range(self.unsigned))
+        check_range("b", self.b, *format.weight_range())
+        return self.a, self.b
+
+    def tiling(self, design: Design) -> Tiling:
+        return Tiling.choose(design, *self.shape, **self._choices)
+
+    def program(self, design: Design) -> Program:
+        """The commands and the memory for a design."""
+        return build_program(design, self.parts())
+
+    def reference(self, design: Design) -> tuple[np.ndarray | None, bool]:
+        """The result by numpy and whether an accumulator overflows; see :func:`reference`."""
+        return reference(design, self.parts())
+
+
+class QProjection(Gemm):
+    """Q projection X[M, K] x W[K, N] with random operands; Qwen3-8B's shape is K = N = 4096.
+
+    Elements are uniform over the operand range of the design, narrowed to what K products of
+    cannot overflow an accumulator; equal seeds give equal operands on equal formats.
+
+    Parameters
+    ----------
+    m, k, n : int
+        Rows, input width, output width; 1 or more each.
+    seed : int
+        0 or more.
+    Others : see :class:`Gemm`.
+    """
+
+    name = "q-projection"
+
+    def __init__(self, m: int = 16, k: int = 4096, n: int = 4096, seed: int = 0, **choices: Any):
+        for name, value in (("m", m), ("k", k), ("n", n), ("seed", seed)):
+            least = 0 if name == "seed" else 1
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) \
+                    or not least <= value < 1 << 31:
+                raise WorkloadError(f"{name} must be an integer from {least} to {(1 << 31) - 1}, "
+                                    f"not {value!r}")
+        super().__init__(np.zeros((1, 1), np.int64), np.zeros((1, 1), np.int64), **choices)
+        self._shape: Geometry = (int(m), int(k), int(n))
+        self.seed = int(seed)
+
+    @property
+    def shape(self) -> Geometry:
+        return self._shape
+
+    def describe(self) -> dict[str, Any]:
+        return {**super().describe(), "seed": self.seed}
+
+    def operands(self, design: Design) -> tuple[np.ndarray, np.ndarray]:
+        format = IntegerFormat.of(design)
+        m, k, n = self.shape
+        rng = np.random.default_rng(self.seed)
+        amplitude = safe_amplitude(format, k)
+        return (random_matrix(rng, m, k, *format.activation_range(self.unsigned), amplitude),
+                random_matrix(rng, k, n, *format.weight_range(), amplitude))
+
+
+class Sequence:
+    """Jobs one after another on one machine, accumulator contents and all.
+
+    The output is the last stored result.
+
+    Parameters
+    ----------
+    jobs : iterable of Gemm
+        One or more. With `accumulate`, a job must have the M, N and tiling of the job before.
+    """
+
+    name = "sequence"
+
+    def __init__(self, jobs: Iterable[Gemm]):
+        self._jobs = [part for job in jobs for part in job.parts()]
+        if not self._jobs:
+            raise WorkloadError("jobs must hold at least 1 job, not 0")
+        for before, job in zip([None, *self._jobs], self._jobs):
+            if job.a_resident and before is not None:
+                raise WorkloadError("a_resident is possible for the first job of a sequence only")
+            if job.accumulate and before is not None and (
+                    (before.shape[0], before.shape[2]) != (job.shape[0], job.shape[2])):
+                raise WorkloadError("accumulate needs a job of the same M and N before it")
+
+    @property
+    def useful_macs(self) -> int:
+        return sum(job.useful_macs for job in self._jobs)
+
+    def parts(self) -> list[Gemm]:
+        return self._jobs
+
+    def describe(self) -> dict[str, Any]:
+        return {"name": self.name, "jobs": [job.describe() for job in self._jobs]}
+
+    def program(self, design: Design) -> Program:
+        return build_program(design, self._jobs)
+
+    def reference(self, design: Design) -> tuple[np.ndarray | None, bool]:
+        return reference(design, self._jobs)
+
+
+def build_program(design: Design, jobs: list[Gemm]) -> Program:
+    """One program for jobs that follow each other."""
+    builder = GemmBuilder(design)
+    tiling = None
+    for number, job in enumerate(jobs):
+        previous, tiling = tiling, job.tiling(design)
+        if job.accumulate:
+            fit = design.accumulator_rows // tiling.m_tile * design.accumulator_banks
+            tiles = len(tiling.m_blocks) * len(tiling.n_tiles)
+            if tiles > fit:
+                raise WorkloadError(f"accumulate needs the whole result in the accumulators: "
+                                    f"{tiles} tiles, but they hold {fit}")
+            if number and previous is not None and (
+                    (previous.m_tile, previous.order) != (tiling.m_tile, tiling.order)):
+                raise WorkloadError("accumulate needs the m_tile and order of the job before it")
+        builder.add(*job.operands(design), tiling, unsigned=job.unsigned,
+                    resident=job.a_resident, store=job.store_output, accumulate=job.accumulate)
+    return builder.finish()
+
+
+def reference(design: Design, jobs: list[Gemm]) -> tuple[np.ndarray | None, bool]:
+    """The last stored result by numpy, and whether any accumulator overflows on the way.
+
+    Overflow can happen at an accumulator update only: K tile by K tile, in program order. Where
+    none is possible the product is computed at once.
+    """
+    format = IntegerFormat.of(design)
+    limit = format.accumulator_range()[1]
+    total: np.ndarray | None = None
+    output, overflow = None, False
+    for job in jobs:
+        a, b = job.operands(design)
+        old = total if job.accumulate and total is not None else None
+        bound = a.shape[1] * int(np.abs(a).max()) * int(np.abs(b).max())
+        bound += 0 if old is None else int(np.abs(old).max())
+        if bound <= limit:
+            total = exact_product(a, b) + (0 if old is None else old)
+        else:
+            total = np.zeros((a.shape[0], b.shape[1]), np.int64) if old is None else old
+            for tile in job.tiling(design).k_tiles:
+                part = slice(tile.start, tile.start + tile.size)
+                total, outside = format.accumulate(
+                    total, exact_product(a[:, part], b[part]), design.accumulator_overflow)
+                overflow |= outside
+        if job.store_output:
+            output = total
+    return output, overflow

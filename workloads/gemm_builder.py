@@ -1,0 +1,227 @@
+"""Builds the commands of matrix products."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..rtl import Design
+from ..rtl.commands import ArrayJob, Destination, Load, Store
+from ..rtl.formats import IntegerFormat
+from .errors import WorkloadError
+from .program import Output, Program
+from .tiling import Tile, Tiling
+
+__all__ = ["GemmBuilder"]
+
+
+@dataclass
+class _Filling:
+    """One use of a slot: the slices loaded into it and the jobs that read them."""
+    slot: int
+    available: int            # weight tile before whose load the slot may be filled
+    loads: list[Load] = field(default_factory=list)
+    first_job: int = -1
+    last_job: int = -1
+
+
+class GemmBuilder:
+    """Writes products into one program, in the order of their tilings.
+
+    The loader's queue holds weight loads in job order. The loads that fill a slot stand among
+    them so that the last one comes right before the first tile that needs the slot, the ones
+    before it one tile earlier each; but not before the tile at which the slot is expected to be
+    free, for the loader would wait there and hold up the weights behind, and at the latest right
+    after that first tile, which no wait for the slot can block.
+
+    Parameters
+    ----------
+    design : Design
+    """
+
+    def __init__(self, design: Design):
+        self._design = design
+        self._format = IntegerFormat.of(design)
+        self._program = Program()
+        self._fillings: list[_Filling] = []
+        self._resident: set[int] = set()            # fillings loaded before the run
+        self._weights: list[Load] = []              # in tile order
+        self._job_tile: list[int] = []              # weight tile of each job
+        self._jobs: list[ArrayJob] = []
+
+    def add(self, a: np.ndarray, b: np.ndarray, tiling: Tiling, *, unsigned: bool,
+            resident: bool, store: bool, accumulate: bool) -> None:
+        """Append one product; arguments as :class:`Gemm` has them.
+
+        Raises
+        ------
+        WorkloadError
+            `resident` but A does not fit into the slots.
+        """
+        if resident and tiling.a_stays != "all":
+            raise WorkloadError(
+                f"a_resident needs all of A in the slots: {tiling.slice_count} slices, but they "
+                f"hold {tiling.slots * tiling.slices_per_slot}")
+        product = self._place_product(a, b, tiling, store)
+        first_filling = len(self._fillings)
+        held: dict[tuple[int, int], tuple[_Filling, int]] = {}
+        for number, (block_index, n_index) in enumerate(tiling.output_tiles()):
+            if tiling.a_stays == "none" or (tiling.a_stays == "block" and n_index == 0):
+                held.clear()
+            block = tiling.m_blocks[block_index]
+            bank, acc_row = self._bank(number, tiling)
+            for k_index in range(len(tiling.k_tiles)):
+                self._add_weights(product, k_index, n_index)
+                for part in tiling.slices(block):
+                    fresh = not self._fillings[first_filling:] or (
+                        not held and tiling.a_stays != "none")
+                    if (part.start, k_index) not in held:
+                        held[part.start, k_index] = self._load_slice(
+                            product, part, k_index, fresh)
+                    starts_tile = part.start == block.start
+                    ends_tile = part.start + part.size == block.start + block.size
+                    self._add_job(*held[part.start, k_index], ArrayJob(
+                        rows=part.size, slot=0, row=0, bank=bank,
+                        acc_row=acc_row + part.start - block.start,
+                        inner=tiling.k_tiles[k_index].size, outer=tiling.n_tiles[n_index].size,
+                        new_weights=int(starts_tile), last_use=int(ends_tile),
+                        unsigned=int(unsigned), accumulate=int(k_index > 0 or accumulate),
+                        take_bank=int(starts_tile and k_index == 0),
+                        finish_bank=int(ends_tile and k_index == len(tiling.k_tiles) - 1),
+                        store=int(store)))
+            if store:
+                self._add_store(product, bank, acc_row, block, tiling.n_tiles[n_index])
+        if resident:
+            self._resident.update(range(first_filling, len(self._fillings)))
+
+    def finish(self) -> Program:
+        """The program of all products added."""
+        program, jobs = self._program, self._jobs
+        for filling in self._fillings:
+            last = filling.last_job
+            jobs[last] = jobs[last]._replace(free_slot=1)
+            filling.loads[0] = filling.loads[0]._replace(take=1)
+            filling.loads[-1] = filling.loads[-1]._replace(last=1)
+        program.jobs = jobs
+        before: list[list[Load]] = [[] for _ in range(len(self._weights) + 1)]
+        latest = 0
+        for number, filling in enumerate(self._fillings):
+            if number in self._resident:
+                program.preload.extend(filling.loads)
+                continue
+            for index, load in enumerate(filling.loads):
+                latest = max(latest, self._position(filling, index))
+                before[latest].append(load)
+        for operands, weights in zip(before, [*self._weights, None]):
+            program.loads.extend(operands)
+            if weights is not None:
+                program.loads.append(weights)
+        program.preload = _keep_shapes(program.preload)
+        program.loads = _keep_shapes(program.loads)
+        return program
+
+    def _position(self, filling: _Filling, index: int) -> int:
+        """The weight tile before whose load the filling's load `index` stands."""
+        first = filling.first_job
+        ahead = self._job_tile[max(0, first - (len(filling.loads) - 1) + index)]
+        latest = self._job_tile[first] + 1
+        return max(ahead, min(filling.available, latest))
+
+    # -- steps of `add` ------------------------------------------------------------------------
+
+    def _place_product(self, a: np.ndarray, b: np.ndarray, tiling: Tiling,
+                       store: bool) -> "_Product":
+        design, format, program = self._design, self._format, self._program
+        a_base, a_stride = self._place(a, tiling.k_tiles, format.activation_bits)
+        b_base, b_stride = self._place(b, tiling.n_tiles, format.weight_bits)
+        element = design.result_element_bytes
+        c_base = 0
+        if store:
+            c_base = program.place(tiling.m * tiling.n * element)
+            program.outputs.append(Output(c_base, tiling.m, tiling.n, element))
+        return _Product(tiling, a_base, a_stride, b_base, b_stride, c_base)
+
+    def _place(self, matrix: np.ndarray, tiles: list[Tile], bits: int) -> tuple[int, int]:
+        """Put a matrix into memory, each row tile by tile in whole bytes; base and row stride."""
+        packed = np.concatenate(
+            [self._format.pack_rows(matrix[:, tile.start:tile.start + tile.size], bits)
+             for tile in tiles], axis=1)
+        return self._program.place_image(packed), packed.shape[1]
+
+    def _bank(self, number: int, tiling: Tiling) -> tuple[int, int]:
+        """Bank and first row of an output tile: banks in turn, then the next free rows."""
+        banks = self._design.accumulator_banks
+        places = self._design.accumulator_rows // tiling.m_tile
+        return number % banks, number // banks % places * tiling.m_tile
+
+    def _add_weights(self, product: "_Product", k_index: int, n_index: int) -> None:
+        inner = product.tiling.k_tiles[k_index]
+        columns = product.tiling.n_tiles[n_index]
+        self._weights.append(Load(
+            Destination.WEIGHT,
+            product.b_base + inner.start * product.b_stride
+            + n_index * self._design.weight_row_bytes,
+            inner.size, _bytes(columns.size, self._format.weight_bits), product.b_stride))
+
+    def _load_slice(self, product: "_Product", part: Tile, k_index: int,
+                    fresh: bool) -> tuple[_Filling, int]:
+        """Add a slice of A to the current filling of a slot, or start one; filling and row."""
+        tiling, port = product.tiling, self._design.buffer_port_rows
+        if fresh or len(self._fillings[-1].loads) == tiling.slices_per_slot:
+            number = len(self._fillings)
+            available = 0
+            if number >= tiling.slots:
+                before = self._fillings[number - tiling.slots]
+                available = self._job_tile[before.last_job] + self._design.weight_fifo_depth + 2
+            self._fillings.append(_Filling(number % tiling.slots, available))
+        filling = self._fillings[-1]
+        row = len(filling.loads) * -(-tiling.slice_rows // port) * port
+        inner = tiling.k_tiles[k_index]
+        filling.loads.append(Load(
+            Destination.OPERAND,
+            product.a_base + part.start * product.a_stride
+            + k_index * self._design.activation_row_bytes,
+            part.size, _bytes(inner.size, self._format.activation_bits), product.a_stride,
+            slot=filling.slot, word=row // port))
+        return filling, row
+
+    def _add_job(self, filling: _Filling, row: int, job: ArrayJob) -> None:
+        number = len(self._jobs)
+        if filling.first_job < 0:
+            filling.first_job = number
+        filling.last_job = number
+        self._job_tile.append(len(self._weights) - 1)
+        self._jobs.append(job._replace(slot=filling.slot, row=row))
+
+    def _add_store(self, product: "_Product", bank: int, acc_row: int, block: Tile,
+                   columns: Tile) -> None:
+        element, n = self._design.result_element_bytes, product.tiling.n
+        self._program.stores.append(Store(
+            bank, acc_row, block.size,
+            product.c_base + (block.start * n + columns.start) * element,
+            columns.size * element, n * element))
+
+
+@dataclass(frozen=True)
+class _Product:
+    """Where the matrices of one product lie: addresses and row strides in bytes."""
+    tiling: Tiling
+    a_base: int
+    a_stride: int
+    b_base: int
+    b_stride: int
+    c_base: int
+
+
+def _bytes(elements: int, bits: int) -> int:
+    return -(-elements * bits // 8)
+
+
+def _keep_shapes(loads: list[Load]) -> list[Load]:
+    """Mark the loads that have the shape of the one before to the same destination."""
+    latest: dict[Destination, tuple[int, int, int]] = {}
+    marked = []
+    for load in loads:
+        shape = (load.rows, load.bytes_per_row, load.row_stride)
+        marked.append(load._replace(keep_shape=int(latest.get(load.destination) == shape)))
+        latest[load.destination] = shape
+    return marked

@@ -1,0 +1,137 @@
+"""How a matrix product is cut into tiles, in which order, and where operands stay."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..rtl import Design
+from .errors import WorkloadError
+
+__all__ = ["Tile", "Tiling", "ORDERS"]
+
+#: Loop orders of the output tiles, outer loop first; K is always the innermost.
+ORDERS = ("mn", "nm")
+
+
+class Tile(NamedTuple):
+    """Part of one dimension: first element and count."""
+    start: int
+    size: int
+
+
+def _cut(total: int, step: int) -> list[Tile]:
+    return [Tile(start, min(step, total - start)) for start in range(0, total, step)]
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """The tiles of a product [M, K] x [K, N] on a design, and the rule that chose them.
+
+    * M is cut into blocks of `m_tile` rows, by default as many as a bank holds
+      (`accumulator_rows`). A block's sums stay in one bank while all of K is added.
+    * K and N are cut into tiles of `rows` and `cols`, the array's size; the last may be smaller.
+    * A slice is the part [`slice_rows`, rows] of A that one job streams; a block taller than a
+      slot is cut into several, which use the same weight tile one after another.
+    * `slices_per_slot` slices share a slot: as many as fit, but no more than spread all of A's
+      slices evenly over the slots. A slice starts at a multiple of `buffer_port_rows`.
+    * Output tiles follow `order`: "mn" (all N of a block of M, then the next block) or "nm".
+    * A stays in the slots, and is read once, if all of it fits; with "mn" a block of A stays for
+      all its N if the block fits. Otherwise A is read again for every output tile. Weights are
+      read once for every block of M, so each operand is read once if A fits into the slots and
+      M into a bank.
+    """
+    m: int
+    k: int
+    n: int
+    rows: int
+    cols: int
+    m_tile: int
+    slice_rows: int
+    slices_per_slot: int
+    slots: int
+    order: str
+
+    @classmethod
+    def choose(cls, design: Design, m: int, k: int, n: int, *, m_tile: int | None = None,
+               order: str = "mn", slices_per_slot: int | None = None) -> "Tiling":
+        """The tiling by the rule above, or with the caller's choices.
+
+        Raises
+        ------
+        WorkloadError
+            A choice out of its range; the message names it and the range.
+        """
+        if order not in ORDERS:
+            raise WorkloadError(f"order must be one of {', '.join(ORDERS)}, not {order!r}")
+        limit = min(m, design.accumulator_rows)
+        m_tile = _choice("m_tile", m_tile, limit, limit)
+        slice_rows = min(m_tile, design.slot_rows)
+        port = design.buffer_port_rows
+        capacity = design.slot_rows // (-(-slice_rows // port) * port)
+        slices = -(-k // design.rows) * sum(-(-block.size // slice_rows)
+                                            for block in _cut(m, m_tile))
+        even = min(capacity, -(-slices // design.input_slots))
+        slices_per_slot = _choice("slices_per_slot", slices_per_slot, even, capacity)
+        return cls(m, k, n, design.rows, design.cols, m_tile, slice_rows, slices_per_slot,
+                   design.input_slots, order)
+
+    @property
+    def m_blocks(self) -> list[Tile]:
+        return _cut(self.m, self.m_tile)
+
+    @property
+    def k_tiles(self) -> list[Tile]:
+        return _cut(self.k, self.rows)
+
+    @property
+    def n_tiles(self) -> list[Tile]:
+        return _cut(self.n, self.cols)
+
+    def slices(self, block: Tile) -> list[Tile]:
+        """Row ranges into which a block of M is cut, in rows of A."""
+        return [Tile(block.start + part.start, part.size)
+                for part in _cut(block.size, self.slice_rows)]
+
+    def output_tiles(self) -> Iterator[tuple[int, int]]:
+        """Indices of M block and N tile of every output tile, in program order."""
+        blocks, tiles = range(len(self.m_blocks)), range(len(self.n_tiles))
+        if self.order == "mn":
+            yield from ((i, j) for i in blocks for j in tiles)
+        else:
+            yield from ((i, j) for j in tiles for i in blocks)
+
+    def _fits(self, slices: int) -> bool:
+        return slices <= self.slots * self.slices_per_slot
+
+    @property
+    def slice_count(self) -> int:
+        """Slices of all of A."""
+        return len(self.k_tiles) * sum(len(self.slices(block)) for block in self.m_blocks)
+
+    @property
+    def a_stays(self) -> str:
+        """What of A stays in the slots: "all", "block" (one block of M for all N) or "none"."""
+        if self._fits(self.slice_count):
+            return "all"
+        if self.order == "mn" and self._fits(len(self.k_tiles) * len(self.slices(
+                self.m_blocks[0]))):
+            return "block"
+        return "none"
+
+    @property
+    def a_reads(self) -> int:
+        """How often every element of A is read from memory."""
+        return len(self.n_tiles) if self.a_stays == "none" else 1
+
+    @property
+    def b_reads(self) -> int:
+        """How often every element of B is read from memory."""
+        return len(self.m_blocks)
+
+
+def _choice(name: str, value: int | None, default: int, limit: int) -> int:
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= limit:
+        raise WorkloadError(f"{name} must be an integer from 1 to {limit}, not {value!r}")
+    return value
