@@ -4,6 +4,8 @@ from amaranth import *
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from .accumulator_update import AccumulatorUpdate
+
 __all__ = ["Accumulators", "accumulator_tag"]
 
 
@@ -116,10 +118,18 @@ class Accumulators(wiring.Component):
             recent_hit.eq(update.valid & self.tag.valid & (update.bank == self.tag.bank)
                           & (update.row == self.tag.row)),
         ]
-        old = Signal(layout)
-        m.d.comb += old.as_value().eq(Mux(
-            update.accumulate, Mux(recent_hit, recent, Array(bank_data)[update.bank]), 0))
-        self._update_row(m, old, result, update.valid)
+        m.submodules.update = arithmetic = AccumulatorUpdate(
+            format=self._format, cols=design.cols, overflow=design.accumulator_overflow)
+        m.d.comb += [
+            arithmetic.old.as_value().eq(Mux(recent_hit, recent, Array(bank_data)[update.bank])),
+            arithmetic.accumulate.eq(update.accumulate),
+            arithmetic.sums.eq(self.sums),
+            result.eq(arithmetic.new),
+        ]
+        with m.If(self.clear):
+            m.d.sync += self.overflow.eq(0)
+        with m.Elif(update.valid & arithmetic.overflows.any()):
+            m.d.sync += self.overflow.eq(1)
 
         taken = Signal(design.accumulator_banks)
         finished = Signal(design.accumulator_banks)
@@ -136,21 +146,3 @@ class Accumulators(wiring.Component):
             self.full.eq((self.full & ~freed) | Mux(stores, finished, 0)),
         ]
         return m
-
-    def _update_row(self, m, old, result, valid):
-        """New accumulators of a row, and the sticky flag."""
-        low, high = self._format.accumulator_range()
-        overflows = Signal(self._design.cols)
-        for col in range(self._design.cols):
-            exact = old[col] + self.sums[col]
-            exact_sum = Signal(exact.shape(), name=f"exact_{col}")
-            above, below = exact_sum > high, exact_sum < low
-            m.d.comb += [exact_sum.eq(exact), overflows[col].eq(above | below)]
-            if self._design.accumulator_overflow == "saturate":
-                m.d.comb += result[col].eq(Mux(above, high, Mux(below, low, exact_sum)))
-            else:
-                m.d.comb += result[col].eq(exact_sum)
-        with m.If(self.clear):
-            m.d.sync += self.overflow.eq(0)
-        with m.Elif(valid & overflows.any()):
-            m.d.sync += self.overflow.eq(1)

@@ -73,7 +73,8 @@ class MatrixUnit(wiring.Component):
         m.submodules.col_skew = col_skew = Skew(shape=col_layout, lanes=design.cols)
         m.submodules.deskew = deskew = Skew(shape=self._format.sum_shape, lanes=design.cols,
                                             reverse=True)
-        m.submodules.tags = tags = Delay(shape=accumulator_tag(design), cycles=self.latency(design) - 1)
+        m.submodules.tags = tags = Delay(shape=accumulator_tag(design),
+                                         cycles=self.latency(design) - 1)
 
         # Control runs one cycle ahead of the data it asked for.
         entering, unsigned, turn = Signal(), Signal(), Signal()

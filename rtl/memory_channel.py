@@ -2,9 +2,10 @@
 
 from amaranth import *
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.lib.wiring import In, connect, flipped
 
 from .commands import Destination
+from .memory_cost import MemoryCost
 from .memory_interface import MemorySignature
 from .memory_mover import TIME_BITS, MemoryMover, transfer_layout
 from .memory_storage import MemoryStorage
@@ -56,10 +57,11 @@ class MemoryChannel(wiring.Component):
             starts_load.eq(core.load.valid & core.load.ready),
             starts_store.eq(core.store.valid & core.store.ready),
         ]
-        occupancy = self._elaborate_request(m, starts_load)
+        cost = self._elaborate_cost(m)
+        occupancy = cost.occupancy
         ports_free = [Signal(name="weight_port_free"), Signal(name="operand_port_free")]
         self._elaborate_order(m, now, occupancy, starts_load, starts_store, ports_free)
-        self._elaborate_loads(m, now, occupancy, starts_load, ports_free)
+        self._elaborate_loads(m, now, cost, starts_load, ports_free)
         complete_at = Signal(TIME_BITS)
         with m.If(starts_store):
             rows = core.store.payload.rows
@@ -70,22 +72,18 @@ class MemoryChannel(wiring.Component):
         connect(m, flipped(self).core.rows, self.storage.write)
         return m
 
-    def _elaborate_request(self, m, is_load):
-        """Bytes, transactions and occupancy of the request that may start."""
-        core, timing = self.core, self._timing
-        choice = {}
+    def _elaborate_cost(self, m):
+        """Cost of the request that may start next."""
+        core = self.core
+        load, store = core.load.payload, core.store.payload
+        m.submodules.cost = cost = MemoryCost(
+            timing=self._timing, row_bits=max(len(load.rows), len(store.rows)),
+            row_bytes_bits=max(len(load.bytes_per_row), len(store.bytes_per_row)))
         for field in ("rows", "bytes_per_row", "row_stride"):
-            choice[field] = Mux(core.store_next, core.store.payload[field],
-                                core.load.payload[field])
-        nbytes = Signal(core.request_bytes.shape())
-        m.d.comb += [
-            nbytes.eq(choice["rows"] * choice["bytes_per_row"]),
-            core.request_bytes.eq(nbytes),
-            core.request_transactions.eq(timing.transactions_value(nbytes=nbytes, **choice)),
-        ]
-        occupancy = Signal(TIME_BITS)
-        m.d.comb += occupancy.eq(timing.occupancy_value(nbytes))
-        return occupancy
+            m.d.comb += getattr(cost, field).eq(Mux(core.store_next, store[field], load[field]))
+        m.d.comb += [core.request_bytes.eq(cost.nbytes),
+                     core.request_transactions.eq(cost.transactions)]
+        return cost
 
     def _elaborate_order(self, m, now, occupancy, starts_load, starts_store, ports_free):
         """Request order, the channel's occupancy, and what the core sees of them."""
@@ -113,15 +111,12 @@ class MemoryChannel(wiring.Component):
         with m.If(starts_load | starts_store):
             m.d.sync += [free_at.eq(now + occupancy), last_is_store.eq(starts_store)]
 
-    def _elaborate_loads(self, m, now, occupancy, starts_load, ports_free):
+    def _elaborate_loads(self, m, now, cost, starts_load, ports_free):
         """Write ports, loads under way, and delivery."""
         design, core, timing = self._design, self.core, self._timing
         load = core.load.payload
-        beats, hold = Signal(TIME_BITS), Signal(TIME_BITS)
-        m.d.comb += [
-            beats.eq(timing.beats_value(load.rows)),
-            hold.eq(Mux(occupancy > beats, occupancy, beats)),
-        ]
+        hold = Signal(TIME_BITS)
+        m.d.comb += hold.eq(Mux(cost.occupancy > cost.beats, cost.occupancy, cost.beats))
         under_way = []
         for number, (name, sink, row_bits) in enumerate((
                 ("weight", flipped(core).weights, design.cols * design.weight_bits),
@@ -144,7 +139,7 @@ class MemoryChannel(wiring.Component):
             m.d.comb += [
                 queue.i.valid.eq(mine),
                 queue.i.payload.request.eq(load),
-                queue.i.payload.first_at.eq(now + hold - beats + timing.latency + 1),
+                queue.i.payload.first_at.eq(now + hold - cost.beats + timing.latency + 1),
                 mover.now.eq(now),
             ]
             connect(m, queue.o, mover.i)

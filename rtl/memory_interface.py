@@ -4,6 +4,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .commands import beat_layout, request_layout, row_layout
+from .memory_cost import COST_BITS
 
 __all__ = ["MemorySignature"]
 
@@ -50,8 +51,6 @@ class MemorySignature(wiring.Signature):
             "store_stays": In(1),
             "loads_under_way": In(1),
             "stores_under_way": In(1),
-            "request_bytes": In(self.BYTES_BITS),
-            "request_transactions": In(self.BYTES_BITS),
+            "request_bytes": In(COST_BITS),
+            "request_transactions": In(COST_BITS),
         })
-
-    BYTES_BITS = 40

@@ -8,7 +8,7 @@ register and its value in every cycle, and speed up a mesh of cells several time
 * the clocked statements of all fragments run in one process.
 """
 
-from amaranth.hdl import Fragment, Signal
+from amaranth.hdl import Signal
 from amaranth.hdl._ast import Assign, SignalDict, Switch, _StatementList
 from amaranth.hdl._mem import MemoryInstance
 from amaranth.hdl._xfrm import FragmentTransformer, StatementTransformer, ValueTransformer

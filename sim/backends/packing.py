@@ -2,6 +2,8 @@
 
 from amaranth.hdl import Shape
 
+from ...rtl.commands import Load
+
 __all__ = ["pack_commands"]
 
 
@@ -13,7 +15,7 @@ def pack_commands(layout, commands):
     fields = [(field.offset, (1 << Shape.cast(field.shape).width) - 1) for _name, field in layout]
     packed = []
     for command in commands:
-        if getattr(command, "keep_shape", 0):
+        if isinstance(command, Load) and command.keep_shape:
             command = command._replace(rows=0, bytes_per_row=0, row_stride=0)
         word = 0
         for (offset, mask), value in zip(fields, command):

@@ -4,7 +4,7 @@ import functools
 import time
 
 import numpy as np
-from amaranth.hdl import Fragment
+from amaranth.hdl import Fragment, Value
 from amaranth.sim import Simulator
 
 from ...rtl import Design
@@ -93,10 +93,9 @@ class PysimMachine:
         machine = self.machine
         for name in QUEUES:
             sequencer = machine.sequencers[name]
-            shape = sequencer.program.shape
-            words = pack_commands(shape, commands.get(name, ()))
+            words = pack_commands(sequencer.program.shape, commands.get(name, ()))
             for place, word in enumerate(words):
-                ctx.set(sequencer.program[place], shape.from_bits(word))
+                ctx.set(Value.cast(sequencer.program[place]), word)
             ctx.set(getattr(machine, f"{name}_length"), len(words))
         ctx.set(machine.clear, 1)
         await ctx.tick()

@@ -1,0 +1,59 @@
+"""What a descriptor costs the memory channel."""
+
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from .commands import ADDRESS_BITS
+from .memory_timing import MemoryTiming
+
+__all__ = ["COST_BITS", "MemoryCost"]
+
+COST_BITS = 40  # bytes, transactions and cycles of one descriptor
+
+
+class MemoryCost(wiring.Component):
+    """Bytes, transactions, occupancy and beats of a descriptor; combinational.
+
+    Parameters
+    ----------
+    timing : MemoryTiming
+    row_bits, row_bytes_bits : int
+        Bits of a number of rows and of the bytes of a row.
+
+    Members
+    -------
+    rows, bytes_per_row, row_stride : In
+        The descriptor.
+    nbytes, transactions, occupancy, beats : Out(COST_BITS)
+        Real bytes, bus transactions, cycles of the channel, and beats of `port_rows` rows.
+    """
+
+    def __init__(self, *, timing, row_bits, row_bytes_bits):
+        self._timing = timing
+        super().__init__({
+            "rows": In(row_bits),
+            "bytes_per_row": In(row_bytes_bits),
+            "row_stride": In(ADDRESS_BITS),
+            "nbytes": Out(COST_BITS),
+            "transactions": Out(COST_BITS),
+            "occupancy": Out(COST_BITS),
+            "beats": Out(COST_BITS),
+        })
+
+    @property
+    def timing(self) -> MemoryTiming:
+        return self._timing
+
+    def elaborate(self, platform):
+        m = Module()
+        nbytes = Signal(len(self.rows) + len(self.bytes_per_row))
+        m.d.comb += [
+            nbytes.eq(self.rows * self.bytes_per_row),
+            self.nbytes.eq(nbytes),
+            self.transactions.eq(self._timing.transactions_value(
+                nbytes, self.rows, self.bytes_per_row, self.row_stride)),
+            self.occupancy.eq(self._timing.occupancy_value(nbytes)),
+            self.beats.eq(self._timing.beats_value(self.rows)),
+        ]
+        return m
