@@ -19,7 +19,7 @@ from .operands import (
 from .program import Program
 from .tiling import Tiling
 
-__all__ = ["Gemm", "QProjection", "Sequence"]
+__all__ = ["Gemm", "QProjection", "RandomGemm", "Sequence"]
 
 Geometry = tuple[int, int, int]
 
@@ -117,8 +117,8 @@ class Gemm:
         return reference(design, self.parts())
 
 
-class QProjection(Gemm):
-    """Q projection X[M, K] x W[K, N] with random operands; Qwen3-8B's shape is K = N = 4096.
+class RandomGemm(Gemm):
+    """The product of random operands of a given shape.
 
     Elements are uniform over the operand range of the design, narrowed to what K products of
     cannot overflow an accumulator; equal seeds give equal operands on equal formats.
@@ -126,15 +126,13 @@ class QProjection(Gemm):
     Parameters
     ----------
     m, k, n : int
-        Rows, input width, output width; 1 or more each.
+        Rows of a, columns of a, columns of b; 1 or more each.
     seed : int
         0 or more.
     Others : see :class:`Gemm`.
     """
 
-    name = "q-projection"
-
-    def __init__(self, m: int = 16, k: int = 4096, n: int = 4096, seed: int = 0, **choices: Any):
+    def __init__(self, m: int, k: int, n: int, seed: int = 0, **choices: Any):
         for name, value in (("m", m), ("k", k), ("n", n), ("seed", seed)):
             least = 0 if name == "seed" else 1
             if isinstance(value, bool) or not isinstance(value, int | np.integer) \
@@ -159,6 +157,22 @@ class QProjection(Gemm):
         amplitude = safe_amplitude(format, k)
         return (random_matrix(rng, m, k, *format.activation_range(self.unsigned), amplitude),
                 random_matrix(rng, k, n, *format.weight_range(), amplitude))
+
+
+class QProjection(RandomGemm):
+    """Q projection X[M, K] x W[K, N] with random operands; Qwen3-8B's shape is K = N = 4096.
+
+    Parameters
+    ----------
+    m, k, n : int
+        Rows, input width, output width.
+    Others : see :class:`RandomGemm`.
+    """
+
+    name = "q-projection"
+
+    def __init__(self, m: int = 16, k: int = 4096, n: int = 4096, seed: int = 0, **choices: Any):
+        super().__init__(m, k, n, seed, **choices)
 
 
 class Sequence:
