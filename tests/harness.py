@@ -49,7 +49,7 @@ def simulate(dut, *benches, monitors=(), max_cycles=10_000, vcd=None):
         Waveform to write.
     """
     async def watchdog(ctx):
-        for _ in range(max_cycles):  # `repeat` cannot be closed while it waits
+        for _ in range(max_cycles):  # `repeat` cannot be closed when the simulation ends
             await ctx.tick()
         raise CycleLimitError(f"still running after {max_cycles} cycles")
 
@@ -74,9 +74,8 @@ async def drive(ctx, port, items, gaps=()):
     """
     gaps = iter(gaps)
     for item in items:
-        pause = next(gaps, 0)
-        if pause:
-            await ctx.tick().repeat(pause)
+        for _ in range(next(gaps, 0)):
+            await ctx.tick()
         ctx.set(port.payload, item)
         ctx.set(port.valid, 1)
         while not (await ctx.tick().sample(port.ready))[-1]:
