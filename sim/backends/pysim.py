@@ -4,7 +4,7 @@ import functools
 import time
 
 import numpy as np
-from amaranth.hdl import Fragment, Value
+from amaranth.hdl import Fragment, ShapeCastable, Value
 from amaranth.sim import Simulator
 
 from ...rtl import Design
@@ -13,14 +13,13 @@ from ...rtl.machine import QUEUES, Machine
 from ...workloads.program import Program
 from .flatten import flatten
 from .packing import pack_commands
-from .run import DeadlockError, Progress, RawRun, machine_size
+from .run import DeadlockError, Progress, RawRun, machine_size, watchdog_cycles
 from .watchdog import describe_deadlock
 
 __all__ = ["CLOCK_PERIOD", "PysimMachine", "run_pysim"]
 
 CLOCK_PERIOD = 1e-8   # seconds of simulated time; has no meaning, cycles do
 CHUNK = 256           # cycles between looks at the machine
-WATCHDOG_CYCLES = 10_000
 
 _MOVES = ("memory.busy", "activation_rows", "weight_rows", "accumulator_rows")
 
@@ -51,7 +50,7 @@ class PysimMachine:
         self._job: tuple[Program, Progress | None] | None = None
         self._run: RawRun | None = None
         #: Cycles without progress after which a run is stopped.
-        self.watchdog_cycles = WATCHDOG_CYCLES + 2 * design.memory_latency_cycles
+        self.watchdog_cycles = watchdog_cycles(design)
 
     def run(self, program: Program, progress: Progress | None = None) -> RawRun:
         """Run one program from reset.
@@ -71,7 +70,10 @@ class PysimMachine:
     # -- the test bench ------------------------------------------------------------------------
 
     def _get(self, ctx, signal):
-        return ctx.get(self.flat.signal(signal))
+        """The value of a signal or view, wherever flattening has put it."""
+        value = ctx.get(self.flat.signal(Value.cast(signal)))
+        shape = signal.shape()
+        return shape.from_bits(value) if isinstance(shape, ShapeCastable) else value
 
     async def _testbench(self, ctx):
         assert self._job is not None

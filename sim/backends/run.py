@@ -10,7 +10,7 @@ from ...rtl.machine import QUEUES
 from ...rtl.memory_storage import line_bytes
 from ...workloads.program import Program
 
-__all__ = ["DeadlockError", "Progress", "RawRun", "machine_size"]
+__all__ = ["DeadlockError", "Progress", "RawRun", "machine_size", "watchdog_cycles"]
 
 #: Called now and then with: cycles so far, activation rows so far, activation rows of the run.
 Progress = Callable[[int, int, int], None]
@@ -38,6 +38,11 @@ class RawRun:
     outputs: list[np.ndarray]
     overflow: bool
     seconds: float
+
+
+def watchdog_cycles(design: Design) -> int:
+    """Cycles without any progress after which a run is stopped: 10,000 and twice the latency."""
+    return 10_000 + 2 * design.memory_latency_cycles
 
 
 def machine_size(design: Design, program: Program) -> tuple[int, int]:
