@@ -1,0 +1,263 @@
+"""The workloads of the command line, by name, and their parameters.
+
+A workload joins with one entry of :data:`WORKLOADS`.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..rtl import Design
+from ..rtl.design_fields import (
+    ChoiceField,
+    DesignError,
+    FieldSpec,
+    FlagField,
+    IntegerField,
+    unknown_name,
+)
+from ..rtl.formats import IntegerFormat
+from .errors import WorkloadError
+from .gemm import Gemm, QProjection, RandomGemm
+from .operands import check_range, integer_matrix
+from .tiling import ORDERS
+
+__all__ = ["WORKLOADS", "Parameter", "WorkloadSpec", "build", "read_npy"]
+
+LARGEST = 1 << 20   # of a dimension
+NPY_MAGIC = b"\x93NUMPY"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a workload.
+
+    Attributes
+    ----------
+    spec : FieldSpec
+        Name, unit, description, range, and how text becomes a value.
+    default : object
+        Taken when the parameter is left out; None leaves the choice to the workload.
+    rule : str
+        What the workload then chooses, for listings.
+    """
+    spec: FieldSpec
+    default: Any
+    rule: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    @property
+    def default_text(self) -> str:
+        """The default as it is written on the command line, or the rule."""
+        if self.default is None:
+            return self.rule
+        return str(self.default).lower() if isinstance(self.default, bool) else str(self.default)
+
+    def value(self, text: str) -> Any:
+        """The value of an option's text.
+
+        Raises
+        ------
+        WorkloadError
+            Not in the range; the message begins with the option.
+        """
+        try:
+            return self.spec.check(self.spec.parse(text))
+        except DesignError as error:
+            raise WorkloadError(f"-p {self.name}={text}: {error}") from None
+        except WorkloadError as error:
+            raise type(error)(f"-p {self.name}={text}: {error}") from None
+
+
+@dataclass(frozen=True)
+class WorkloadSpec:
+    """One named workload.
+
+    Attributes
+    ----------
+    name, description : str
+    parameters : tuple of Parameter
+    make : callable
+        Takes the options as given (name to text), all values (those of the options and the
+        defaults), and the seed or None; returns the workload.
+    """
+    name: str
+    description: str
+    parameters: tuple[Parameter, ...]
+    make: Callable[[Mapping[str, str], dict[str, Any], int | None], Any]
+
+    def build(self, options: Mapping[str, str], seed: int | None = None) -> Any:
+        """See :func:`build`."""
+        known = {parameter.name: parameter for parameter in self.parameters}
+        for name in options:
+            if name not in known:
+                raise WorkloadError(f"-p {name}={options[name]}: "
+                                    + unknown_name(f"parameter of {self.name}", name, known)
+                                    + f"; valid are {', '.join(known)}")
+        values = {parameter.name: parameter.default for parameter in self.parameters
+                  if parameter.default is not None}
+        values |= {name: known[name].value(text) for name, text in options.items()}
+        return self.make(options, values, seed)
+
+
+@dataclass(frozen=True)
+class MatrixFile(FieldSpec):
+    """A matrix in a .npy file."""
+
+    @property
+    def range(self) -> str:
+        return "a .npy file"
+
+    def check(self, value: Any) -> np.ndarray:
+        return integer_matrix(self.name, read_npy(value))
+
+
+def read_npy(path: str) -> np.ndarray:
+    """The array in a .npy file. Pickled objects are never loaded.
+
+    Raises
+    ------
+    WorkloadError
+        One line that says why the file was refused, without its name.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise WorkloadError("not a file; expected a .npy file")
+    try:
+        with open(path, "rb") as file:
+            magic = file.read(len(NPY_MAGIC))
+        if magic != NPY_MAGIC:
+            raise WorkloadError("not a .npy file; expected an array of integers as numpy.save "
+                                "writes it")
+        # Mapping compares the size that the header claims with the file's before any use.
+        return np.array(np.load(path, mmap_mode="r", allow_pickle=False))
+    except OSError as error:
+        raise WorkloadError(f"cannot be read: {error.strerror or error}; expected a .npy "
+                            f"file") from None
+    except (WorkloadError, MemoryError):
+        raise
+    except Exception as error:  # a damaged header can raise anything
+        if "Python objects" in str(error):
+            raise WorkloadError("holds pickled Python objects, which are never loaded; expected "
+                                "an array of integers") from None
+        reason = " ".join(str(error).split())
+        raise WorkloadError(f"a damaged .npy file ({reason}); expected an array of integers as "
+                            f"numpy.save writes it") from None
+
+
+def build(name: str, options: Mapping[str, str], seed: int | None = None) -> Any:
+    """The named workload.
+
+    Parameters
+    ----------
+    name : str
+    options : mapping of str to str
+        Parameters as text, as after `-p` on the command line.
+    seed : int or None
+        Of random operands; None means 0.
+
+    Raises
+    ------
+    WorkloadError
+        An unknown name, a parameter out of its range, a file that does not hold a matrix of
+        integers, or a seed for a workload without random operands. The message is one line and
+        names the option.
+    """
+    if name not in WORKLOADS:
+        raise WorkloadError(unknown_name("workload", name, WORKLOADS))
+    return WORKLOADS[name].build(options, seed)
+
+
+def option_text(options: Mapping[str, str], names: Iterable[str]) -> str:
+    """The named options as the user wrote them."""
+    return " ".join(f"-p {name}={options[name]}" for name in names if name in options)
+
+
+# -- matrix products ---------------------------------------------------------------------------
+
+FILES = (
+    Parameter(MatrixFile("a", "", "left operand, m x k integers from a file; needs b"), None,
+              "random"),
+    Parameter(MatrixFile("b", "", "right operand, k x n integers from a file; needs a"), None,
+              "random"),
+)
+
+CHOICES = (
+    Parameter(FlagField("unsigned", "", "the elements of a are unsigned"), False),
+    Parameter(FlagField("a_resident", "", "a is in the operand slots before the run"), False),
+    Parameter(FlagField("store_output", "", "write the result to memory; false leaves it on "
+                        "chip"), True),
+    Parameter(FlagField("accumulate", "", "add to what the accumulators hold, 0 at the start of "
+                        "a run"), False),
+    Parameter(IntegerField("m_tile", "rows", "rows of a block of a, whose sums share a bank; at "
+                           "most m and the design's accumulator_rows", 1, LARGEST), None, "most"),
+    Parameter(ChoiceField("order", "", "loop order of the output tiles, outer loop first",
+                          ORDERS), ORDERS[0]),
+    Parameter(IntegerField("slices_per_slot", "slices", "parts [rows of the block, design's "
+                           "rows] of a in one operand slot; at most as many as fit", 1, LARGEST),
+              None, "even"),
+)
+
+
+def _sizes(m: int, k: int, n: int) -> tuple[Parameter, ...]:
+    return (Parameter(IntegerField("m", "rows", "rows of a and of the result", 1, LARGEST), m),
+            Parameter(IntegerField("k", "columns", "columns of a, rows of b", 1, LARGEST), k),
+            Parameter(IntegerField("n", "columns", "columns of b and of the result", 1, LARGEST),
+                      n))
+
+
+class _FileGemm(Gemm):
+    """A product of matrices from files; refusals of their elements name the file."""
+
+    def __init__(self, options: Mapping[str, str], **values: Any):
+        super().__init__(**values)
+        self._options = options
+
+    def operands(self, design: Design) -> tuple[np.ndarray, np.ndarray]:
+        format = IntegerFormat.of(design)
+        for name, matrix, limits in (("a", self.a, format.activation_range(self.unsigned)),
+                                     ("b", self.b, format.weight_range())):
+            check_range(f"{option_text(self._options, [name])}: {name}", matrix, *limits)
+        return self.a, self.b
+
+
+def _gemm(options: Mapping[str, str], values: dict[str, Any], seed: int | None) -> Gemm:
+    files = [name for name in ("a", "b") if name in options]
+    if not files:
+        return RandomGemm(**values, seed=seed or 0)
+    sizes = [name for name in ("m", "k", "n") if name in options]
+    if sizes:
+        raise WorkloadError(f"{option_text(options, [*sizes, *files])}: m, k and n come from the "
+                            f"files of a and b; leave them out")
+    if len(files) == 1:
+        missing = "b" if files == ["a"] else "a"
+        raise WorkloadError(f"{option_text(options, files)}: needs {missing} too, -p "
+                            f"{missing}=FILE.npy")
+    if seed is not None:
+        raise WorkloadError(f"--seed {seed}: {option_text(options, files)} leave nothing random; "
+                            f"leave the seed out")
+    for name in ("m", "k", "n"):
+        del values[name]
+    try:
+        return _FileGemm(options, **values)
+    except WorkloadError as error:
+        raise type(error)(f"{option_text(options, files)}: {error}") from None
+
+
+def _q_projection(options: Mapping[str, str], values: dict[str, Any],
+                  seed: int | None) -> QProjection:
+    return QProjection(**values, seed=seed or 0)
+
+
+WORKLOADS = {spec.name: spec for spec in (
+    WorkloadSpec("gemm", "matrix product a[m, k] x b[k, n] of random integers that cannot "
+                 "overflow, or of two files", (*_sizes(5, 9, 10), *FILES, *CHOICES), _gemm),
+    WorkloadSpec("q-projection", "Qwen3-8B's query projection x[m, 4096] x w[4096, 4096], random "
+                 "integers that cannot overflow", (*_sizes(16, 4096, 4096), *CHOICES),
+                 _q_projection),
+)}
