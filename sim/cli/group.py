@@ -1,0 +1,106 @@
+"""The group of commands, with one line and one exit status for each kind of end."""
+
+import importlib
+import importlib.metadata
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from ...rtl import DesignError
+from ...rtl.design_fields import unknown_name
+from ...workloads import WorkloadError
+from ..backends.run import DeadlockError
+from ..errors import OptionError
+
+__all__ = ["BAD_INPUT", "FAILED", "INTERRUPTED", "CommandGroup"]
+
+FAILED = 1         # a check, or a deadlock
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+def _fail(message: str) -> None:
+    """One line on stderr."""
+    click.echo(f"error: {' '.join(message.split())}", err=True)
+
+
+class CommandGroup(click.Group):
+    """Commands that live in one module each, as its `command`.
+
+    Parameters
+    ----------
+    commands_in : str
+        Package of the modules.
+    names : sequence of str
+        Modules, which are the commands' names too.
+    """
+
+    def __init__(self, name: str, *, commands_in: str, names: Sequence[str], **settings: Any):
+        super().__init__(name, context_settings={"help_option_names": ["-h", "--help"]},
+                         **settings)
+        self._package, self._names = commands_in, tuple(names)
+        self.params.append(click.Option(
+            ["--version"], is_flag=True, expose_value=False, is_eager=True,
+            callback=_print_version, help="Show the version and exit."))
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self._names)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self._names:
+            return None
+        command = importlib.import_module(f"{self._package}.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]
+                        ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self._names and not args[0].startswith("-"):
+            raise click.UsageError(unknown_name("command", args[0], self._names), ctx)
+        return super().resolve_command(ctx, args)
+
+    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None,
+             complete_var: str | None = None, standalone_mode: bool = True,
+             windows_expand_args: bool = True, **extra: Any) -> Any:
+        """Run a command and exit with its status."""
+        try:
+            status = super().main(args, prog_name or "cubewave", complete_var,
+                                  standalone_mode=False,
+                                  windows_expand_args=windows_expand_args, **extra)
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.ctx.get_help() if error.ctx else "")
+            status = 0
+        except click.ClickException as error:
+            _fail(_usage_message(error))
+            status = BAD_INPUT
+        except (DesignError, WorkloadError, OptionError) as error:
+            _fail(str(error))
+            status = BAD_INPUT
+        except MemoryError:
+            _fail("this host has too little memory for the workload; choose smaller sizes")
+            status = BAD_INPUT
+        except DeadlockError as error:
+            _fail(str(error))
+            status = FAILED
+        except (click.Abort, KeyboardInterrupt):
+            click.echo("interrupted", err=True)
+            status = INTERRUPTED
+        sys.exit(status)
+
+
+def _print_version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        click.echo(f"cubewave {importlib.metadata.version('cubewave')}")
+        ctx.exit()
+
+
+def _usage_message(error: click.ClickException) -> str:
+    """One line about a wrong command line, with the nearest option that exists."""
+    if isinstance(error, click.NoSuchOption) and error.ctx is not None:
+        options = [name for parameter in error.ctx.command.get_params(error.ctx)
+                   for name in parameter.opts if name.startswith("-")]
+        return (unknown_name(f"option of {error.ctx.command_path}", error.option_name, options)
+                + f"; valid are {', '.join(options)}")
+    return error.format_message()

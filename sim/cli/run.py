@@ -1,0 +1,165 @@
+"""`cubewave run`: a workload on a design at one level or at all."""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from ...rtl import Design
+from ...workloads.registry import WORKLOADS, build
+from ..analytic import estimate
+from ..errors import OptionError
+from ..report import print_report
+from ..result import Result, document
+from ..simulate import BACKENDS, LEVELS, TIMINGS, VcdOptions, Workload, simulate
+from .group import FAILED, INTERRUPTED
+from .host_time import advice
+from .options import Choice, Number, check_outputs, load_design, pairs, vcd_options
+from .output import output_console
+from .progress import RunProgress
+
+__all__ = ["command"]
+
+
+@dataclass(frozen=True)
+class _Request:
+    """A checked command line."""
+    workload: Workload
+    design: Design
+    design_name: str
+    settings: str
+    levels: Sequence[str]
+    backend: str
+    timing: str
+    vcd: VcdOptions | None
+    json_path: str | None
+
+
+@click.command("run", short_help="Run a workload on a design.", help=f"""
+Run WORKLOAD on a design and report where every cycle went.
+
+WORKLOAD is {' or '.join(WORKLOADS)}; `cubewave workloads` lists their parameters and `cubewave
+designs` the presets and their fields.
+
+\b
+  cubewave run gemm
+  cubewave run gemm -p a=A.npy -p b=B.npy --design edge --vcd run.vcd
+  cubewave run q-projection -p m=64 --design tpu-v1 --level analytic
+""")
+@click.argument("workload")
+@click.option("--design", default="tiny", metavar="PRESET|FILE.toml", show_default=True,
+              help="The machine.")
+@click.option("-s", "settings", multiple=True, metavar="FIELD=VALUE",
+              help="Set a field of the design; may be repeated.")
+@click.option("-p", "parameters", multiple=True, metavar="PARAM=VALUE",
+              help="Set a parameter of the workload; may be repeated.")
+@click.option("--level", default=LEVELS[0], type=Choice([*LEVELS, "all"]),
+              show_default=True, help="rtl: the hardware, cycle by cycle. analytic: formulas. "
+              "all: every level, compared.")
+@click.option("--backend", default="auto", type=Choice(BACKENDS), show_default=True,
+              help="Simulator of level rtl.")
+@click.option("--timing", default="rtl", type=Choice(TIMINGS), show_default=True,
+              help="rtl: fill, drain, weight shift and pipeline registers count.")
+@click.option("--vcd", metavar="FILE", help="Write a waveform of level rtl, and a .gtkw beside it.")
+@click.option("--vcd-depth", type=Choice(VcdOptions.DEPTHS),
+              help="What it holds: control (default), also the inside of every cell, also the "
+              "contents of all memories.")
+@click.option("--vcd-signals", metavar="REGEX", help="Only signals whose full name it matches.")
+@click.option("--vcd-cycles", metavar="FIRST:LAST", help="Only these cycles, both included.")
+@click.option("--json", "json_path", metavar="FILE|-", help="Write the results as JSON; - prints "
+              "only the JSON.")
+@click.option("--seed", type=Number(0, (1 << 31) - 1), metavar="N",
+              help="Seed of random operands; 0 unless given.")
+@click.option("--no-output", is_flag=True, help="Compute no result matrix; possible where a level "
+              "can do without: analytic.")
+def command(**options: Any) -> int:
+    request = _check(**options)
+    results, interrupted = _run(request)
+    if interrupted:
+        return INTERRUPTED
+    _report(request, results)
+    return _failed_checks(results)
+
+
+def _check(workload: str, design: str, settings: Sequence[str], parameters: Sequence[str],
+           level: str, backend: str, timing: str, vcd: str | None, vcd_depth: str | None,
+           vcd_signals: str | None, vcd_cycles: str | None, json_path: str | None,
+           seed: int | None, no_output: bool) -> _Request:
+    """Check everything that can be checked before the run."""
+    levels = LEVELS if level == "all" else (level,)
+    if "rtl" not in levels:
+        for option, value in (("--vcd", vcd), ("--backend", backend)):
+            if value not in (None, "auto"):
+                raise OptionError(f"{option} {value}: needs --level rtl or all, not {level}")
+    elif no_output:
+        raise OptionError(f"--no-output: level rtl computes its output in hardware; possible with "
+                          f"--level analytic, not {level}")
+    waveform = vcd_options(vcd, vcd_depth, vcd_signals, vcd_cycles)
+    machine = load_design(design, pairs("-s", "FIELD", settings))
+    values = pairs("-p", "PARAM", parameters)
+    problem = build(workload, values, seed)
+    save_file = None if vcd is None else os.path.splitext(vcd)[0] + ".gtkw"
+    check_outputs({"--vcd": vcd, "--vcd (the .gtkw beside it)": save_file, "--json": json_path},
+                  inputs=[path for path in (design, *values.values()) if os.path.isfile(path)])
+    return _Request(problem, machine, design, "  ".join(settings), levels, backend, timing,
+                    waveform, json_path)
+
+
+def _run(request: _Request) -> tuple[list[Result], bool]:
+    """Results of the levels, and whether the user interrupted."""
+    results = []
+    for level in request.levels:
+        if level == "rtl":
+            bound = estimate(request.design, request.workload.parts()).bound
+            line = advice(request.design, bound, request.vcd is not None)
+            if line:
+                click.echo(line, err=True)
+        progress = RunProgress(f"level {level}")
+        try:
+            with progress:
+                results.append(simulate(
+                    request.design, request.workload, level=level, timing=request.timing,
+                    backend=request.backend, vcd=request.vcd if level == "rtl" else None,
+                    progress=progress))
+        except KeyboardInterrupt:
+            line = f"interrupted at level {level} after {progress.cycles:,} cycles"
+            if level == "rtl" and request.vcd is not None:
+                line += f"; the waveform up to there is {request.vcd.path}"
+            click.echo(line, err=True)
+            return results, True
+    return results, False
+
+
+def _report(request: _Request, results: Sequence[Result]) -> None:
+    """Write the JSON, the report, or both."""
+    files = {}
+    if request.vcd is not None:
+        files["waveform"] = (f"{request.vcd.path}  (open it: cubewave waves "
+                             f"{request.vcd.path})")
+    if request.json_path is not None:
+        text = json.dumps(document(list(results)), indent=2, allow_nan=False) + "\n"
+        if request.json_path == "-":
+            sys.stdout.write(text)
+            return
+        try:
+            with open(request.json_path, "w", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            raise OptionError(f"--json {request.json_path}: cannot be written: "
+                              f"{error.strerror}") from None
+        files["json"] = request.json_path
+    with output_console() as console:
+        print_report(console, request.design_name, results, request.settings, files)
+
+
+def _failed_checks(results: Sequence[Result]) -> int:
+    """Name each failed check on stderr; the exit status."""
+    failed = [check for result in results for check in result.checks if not check["ok"]]
+    for check in failed:
+        click.echo(f"check {check['name']} failed: expected {check['expected']}, actual "
+                   f"{check['actual']}", err=True)
+    return FAILED if failed else 0
