@@ -1,0 +1,146 @@
+# amaranth: UnusedElaboratable=no
+"""The memory formula against a simulation with N tags, and its hardware against its Python."""
+
+import math
+import random
+from fractions import Fraction
+
+import pytest
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from harness import lockstep
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from cubewave.rtl import Design
+from cubewave.rtl.memory_timing import MemoryTiming
+
+BANDWIDTHS = [Fraction(1), Fraction(16), Fraction(7), Fraction(340, 7), Fraction(1, 3),
+              Fraction(5, 4), Fraction(1 << 20)]
+
+
+def timing(bandwidth, latency=2, outstanding=4, transaction_bytes=64, port_rows=1):
+    return MemoryTiming(bandwidth, latency, outstanding, transaction_bytes, port_rows)
+
+
+def simulated(nbytes, bandwidth, latency, outstanding, transaction_bytes):
+    """Exact time at which a descriptor's last transaction ends.
+
+    The channel is serial; a transaction takes one of the tags from its start until `latency`
+    cycles after its end. Nothing is known here of windows or of a formula.
+    """
+    tags = [Fraction(0)] * outstanding  # when each is free again
+    channel = Fraction(0)
+    while nbytes:
+        size = min(nbytes, transaction_bytes)
+        tag = min(range(outstanding), key=tags.__getitem__)
+        channel = max(channel, tags[tag]) + size / bandwidth
+        tags[tag] = channel + latency
+        nbytes -= size
+    return channel
+
+
+@settings(max_examples=300, derandomize=True)
+@given(nbytes=st.integers(1, 3000), latency=st.integers(0, 60), outstanding=st.integers(1, 9),
+       transaction_bytes=st.sampled_from([1, 3, 16, 48, 64]),
+       bandwidth=st.sampled_from(BANDWIDTHS) | st.builds(
+           Fraction, st.integers(1, 400), st.integers(1, 9)))
+@example(nbytes=64, latency=60, outstanding=1, transaction_bytes=64, bandwidth=Fraction(16))
+@example(nbytes=65, latency=60, outstanding=1, transaction_bytes=64, bandwidth=Fraction(16))
+@example(nbytes=257, latency=12, outstanding=4, transaction_bytes=64, bandwidth=Fraction(16))
+@example(nbytes=257, latency=13, outstanding=4, transaction_bytes=64, bandwidth=Fraction(16))
+def test_formula_equals_a_simulation_with_tags(nbytes, latency, outstanding, transaction_bytes,
+                                               bandwidth):
+    exact = simulated(nbytes, bandwidth, latency, outstanding, transaction_bytes)
+    assert timing(bandwidth, latency, outstanding, transaction_bytes).occupancy(nbytes) == \
+        math.ceil(exact)
+
+
+@pytest.mark.parametrize("nbytes,cycles", [(1, 1), (16, 1), (17, 2), (64, 4), (1024, 64)])
+def test_enough_tags_leave_the_bandwidth_alone(nbytes, cycles):
+    assert timing(Fraction(16), latency=128, outstanding=64).occupancy(nbytes) == cycles
+
+
+def test_one_tag_pays_the_latency_between_transactions():
+    """A single transaction never waits for a tag."""
+    one = timing(Fraction(16), latency=20, outstanding=1)
+    assert [one.occupancy(nbytes) for nbytes in (64, 65, 128, 192)] == [4, 25, 28, 52]
+
+
+def test_fractions_are_rounded_up_once():
+    """Three transactions of 64 * 7/340 cycles take 3.95 cycles, not 3 times 2."""
+    assert timing(Fraction(340, 7), latency=0, outstanding=64).occupancy(192) == 4
+    assert timing(Fraction(1, 3), latency=0).occupancy(5) == 15
+
+
+def test_unlimited_bandwidth_is_one_cycle():
+    free = timing(None, latency=50, outstanding=1)
+    assert [free.occupancy(nbytes) for nbytes in (1, 64, 1 << 30)] == [1, 1, 1]
+    assert free.hold(100, rows=7) == 7
+
+
+@pytest.mark.parametrize("rows,port_rows,hold", [
+    (1, 1, 4), (4, 1, 4), (5, 1, 5), (9, 2, 5), (8, 2, 4), (10, 2, 5), (12, 3, 4), (13, 3, 5)])
+def test_hold_is_the_longer_of_channel_and_port(rows, port_rows, hold):
+    assert timing(Fraction(16), port_rows=port_rows).hold(64, rows) == hold
+
+
+@pytest.mark.parametrize("rows,bytes_per_row,stride,count", [
+    (1, 1, 0, 1), (1, 64, 5, 1), (1, 65, 5, 2), (4, 16, 16, 1), (5, 16, 16, 2), (4, 16, 17, 4),
+    (4, 65, 128, 8), (4, 65, 65, 5), (4, 64, 100, 4)])
+def test_transactions(rows, bytes_per_row, stride, count):
+    assert timing(Fraction(16)).transactions(rows, bytes_per_row, stride) == count
+
+
+def test_of_a_design():
+    design = Design(memory_bytes_per_cycle="340/7", memory_latency_cycles=5, memory_outstanding=3,
+                    memory_transaction_bytes=48, buffer_port_rows=2)
+    assert MemoryTiming.of(design) == MemoryTiming(Fraction(340, 7), 5, 3, 48, 2)
+    assert MemoryTiming.of(Design(memory_bytes_per_cycle="unlimited")).bandwidth is None
+
+
+class Values(wiring.Component):
+    """The hardware expressions of a timing."""
+    rows: In(8)
+    bytes_per_row: In(12)
+    row_stride: In(40)
+    occupancy: Out(48)
+    beats: Out(48)
+    transactions: Out(48)
+
+    def __init__(self, timing):
+        self._timing = timing
+        super().__init__()
+
+    def elaborate(self, platform):
+        m = Module()
+        nbytes = Signal(40)
+        m.d.comb += [
+            nbytes.eq(self.rows * self.bytes_per_row),
+            self.occupancy.eq(self._timing.occupancy_value(nbytes)),
+            self.beats.eq(self._timing.beats_value(self.rows)),
+            self.transactions.eq(self._timing.transactions_value(
+                nbytes=nbytes, rows=self.rows, bytes_per_row=self.bytes_per_row,
+                row_stride=self.row_stride)),
+        ]
+        return m
+
+
+@pytest.mark.parametrize("bandwidth", [*BANDWIDTHS, None], ids=str)
+@pytest.mark.parametrize("latency,outstanding,transaction_bytes,port_rows", [
+    (0, 1, 1, 1), (2, 16, 64, 2), (37, 3, 48, 3), (128, 7, 17, 16)])
+def test_hardware_equals_python(bandwidth, latency, outstanding, transaction_bytes, port_rows):
+    model = timing(bandwidth, latency, outstanding, transaction_bytes, port_rows)
+    rng = random.Random(latency)
+    steps = []
+    for number in range(60):
+        rows = rng.choice([1, 2, rng.randint(1, 255)])
+        nbytes = rng.choice([1, transaction_bytes, transaction_bytes + 1, rng.randint(1, 4095)])
+        stride = nbytes if number % 3 == 0 else rng.randrange(1 << 40)
+        steps.append({"rows": rows, "bytes_per_row": nbytes, "row_stride": stride})
+    got = lockstep(Values(model), steps, ["occupancy", "beats", "transactions"])
+    assert got == [{
+        "occupancy": model.occupancy(step["rows"] * step["bytes_per_row"]),
+        "beats": -(-step["rows"] // port_rows),
+        "transactions": model.transactions(**step)} for step in steps]
