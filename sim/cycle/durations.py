@@ -1,0 +1,79 @@
+"""How long things take: the only difference between the timings."""
+
+from dataclasses import dataclass
+
+from ...rtl import Design
+from ...rtl.commands import ArrayJob, Load, Store
+from ...rtl.matrix_unit import MatrixUnit
+from ...rtl.memory_channel import MemoryChannel
+from ...rtl.memory_timing import MemoryTiming
+from ...rtl.operand_slots import OperandSlots
+from ...rtl.queue import Queue
+from ...rtl.weight_fifo import WeightFifo
+
+__all__ = ["Durations"]
+
+
+@dataclass(frozen=True)
+class Durations:
+    """Durations in cycles, taken from the components' latency attributes.
+
+    Attributes
+    ----------
+    design : Design
+    memory : MemoryTiming
+    first_command : int
+        Cycle in which the first command of a queue can start.
+    operand_arrival, weight_arrival : int
+        From the end of a load's port time and latency to its buffer being ready.
+    shift : int
+        Cycles to shift a weight tile into the array.
+    result : int
+        From the entry of an activation row to the write of its sums.
+    textbook : bool
+        A job takes ceil(MACs / (rows * cols)) cycles and a store just its occupancy; otherwise
+        one activation row enters, and one accumulator row leaves, per cycle.
+    """
+    design: Design
+    memory: MemoryTiming
+    first_command: int
+    operand_arrival: int
+    weight_arrival: int
+    shift: int
+    result: int
+    textbook: bool
+
+    @classmethod
+    def rtl(cls, design: Design) -> "Durations":
+        """Timing `rtl`: exactly what the hardware takes."""
+        return cls(design, MemoryTiming.of(design), first_command=Queue.LATENCY,
+                   operand_arrival=MemoryChannel.LATENCY + OperandSlots.ARRIVAL,
+                   weight_arrival=MemoryChannel.LATENCY + WeightFifo.ARRIVAL,
+                   shift=design.rows, result=MatrixUnit.latency(design) + 1, textbook=False)
+
+    @classmethod
+    def ideal(cls, design: Design) -> "Durations":
+        """Timing `ideal`: service times only (chapter 4.4.2, 4.4.3)."""
+        return cls(design, MemoryTiming.of(design), first_command=0, operand_arrival=0,
+                   weight_arrival=0, shift=0, result=1, textbook=True)
+
+    @classmethod
+    def of(cls, design: Design, timing: str) -> "Durations":
+        """The durations of a timing by its name."""
+        return {"rtl": cls.rtl, "ideal": cls.ideal}[timing](design)
+
+    def job(self, job: ArrayJob) -> int:
+        """Cycles for which a job has the array to itself."""
+        if not self.textbook:
+            return job.rows
+        return -(-job.rows * job.inner * job.outer // self.design.macs_per_cycle)
+
+    def load(self, load: Load) -> tuple[int, int]:
+        """Occupancy of the channel and hold of the write port."""
+        nbytes = load.rows * load.bytes_per_row
+        return self.memory.occupancy(nbytes), self.memory.hold(nbytes, load.rows)
+
+    def store(self, store: Store) -> tuple[int, int]:
+        """Occupancy of the channel and time until the bank is read."""
+        occupancy = self.memory.occupancy(store.rows * store.bytes_per_row)
+        return occupancy, occupancy if self.textbook else max(occupancy, store.rows)
