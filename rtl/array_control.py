@@ -38,14 +38,18 @@ class ArrayControl(wiring.Component):
         Read this activation row; it enters the array.
     unsigned : Out(1)
         The row's activations are unsigned.
+    first : Out(1)
+        The row begins a sum (output stationary).
     turn : Out(1)
-        The row carries the cells' `turn`.
+        The row carries the cells' `turn` (weight stationary) or `last` (output stationary).
     release : Out(1)
         The slot is free after this cycle.
     take : Out(1), bank : Out
         The job takes this bank.
     tag : Out(accumulator_tag)
-        Where the row's sums go.
+        Where the row's sums go; output stationary: where the tile's do.
+    tile_rows : Out
+        Real rows of the output tile (output stationary).
     retire : In(1)
         A row of sums is written in this cycle.
     macs : Out
@@ -72,11 +76,13 @@ class ArrayControl(wiring.Component):
             "slot": Out(range(design.input_slots)),
             "row": Out(range(design.slot_rows)),
             "unsigned": Out(1),
+            "first": Out(1),
             "turn": Out(1),
             "release": Out(1),
             "take": Out(1),
             "bank": Out(range(design.accumulator_banks)),
             "tag": Out(accumulator_tag(design)),
+            "tile_rows": Out(range(design.rows + 1)),
             "retire": In(1),
             "macs": Out(range(design.rows * design.cols + 1)),
             "clear": In(1),
@@ -88,18 +94,17 @@ class ArrayControl(wiring.Component):
         m = Module()
         job = self.i.payload
         count = Signal(range(self._design.slot_rows + 1))  # rows of the job that have entered
+        in_array = Signal(range(self._max_rows + 1))       # rows whose sums are to come
+        entered = Signal()                                 # some row of the run has entered
         first, last = Signal(), Signal()
-        loaded = Signal()       # a tile waits in the cells for the job that starts it
-        in_array = Signal(range(self._max_rows + 1))
-        entered = Signal()      # some row of the run has entered
-        bank_ok, slot_ok, weights_ok = Signal(), Signal(), Signal()
+        ready = {name: Signal(name=f"{name}_ready")
+                 for name in ("bank", "output", "slot", "weights")}
         m.d.comb += [
             first.eq(count == 0),
             last.eq(count == job.rows - 1),
-            bank_ok.eq(~job.take_bank | self.banks_free.bit_select(job.bank, 1)),
-            slot_ok.eq(self.slots_ready.bit_select(job.slot, 1)),
-            weights_ok.eq(~job.new_weights | loaded),
-            self.enter.eq(self.i.valid & (~first | (bank_ok & slot_ok & weights_ok))),
+            ready["bank"].eq(~job.take_bank | self.banks_free.bit_select(job.bank, 1)),
+            ready["slot"].eq(self.slots_ready.bit_select(job.slot, 1)),
+            self.enter.eq(self.i.valid & (~first | Cat(*ready.values()).all())),
             self.i.ready.eq(self.enter & last),
             self.slot.eq(job.slot),
             self.row.eq(job.row + count),
@@ -107,56 +112,61 @@ class ArrayControl(wiring.Component):
             self.release.eq(self.i.ready & job.free_slot),
             self.take.eq(self.enter & first & job.take_bank),
             self.bank.eq(job.bank),
-            self.tag.valid.eq(self.enter),
             self.tag.bank.eq(job.bank),
-            self.tag.row.eq(job.acc_row + count),
             self.tag.accumulate.eq(job.accumulate),
-            self.tag.finish.eq(last & job.finish_bank),
             self.tag.store.eq(job.store),
             self.macs.eq(job.inner * job.outer),
             self.running.eq(in_array != 0),
         ]
         with m.If(self.enter):
             m.d.sync += count.eq(Mux(last, 0, count + 1))
-        with m.If(self.enter & ~self.retire):
-            m.d.sync += in_array.eq(in_array + 1)
-        with m.If(self.retire & ~self.enter):
-            m.d.sync += in_array.eq(in_array - 1)
         with m.If(self.clear):
             m.d.sync += entered.eq(0)
         with m.Elif(self.enter):
             m.d.sync += entered.eq(1)
-
-        self._control_weights(m, job, first, last, loaded)
-        self._report(m, entered, bank_ok, slot_ok)
+        sums = self._control_cells(m, job, count, first, last, ready)
+        m.d.sync += in_array.eq(in_array + sums - self.retire)
+        self._report(m, entered, ready)
         return m
 
-    def _control_weights(self, m, job, first, last, loaded):
-        """When a tile may be shifted, and when the cells let go of one."""
+    def _control_cells(self, m, job, count, first, last, ready):
+        """When a tile may be shifted, and when the cells let go of one.
+
+        Returns the rows of sums that this cycle's row leads to.
+        """
+        loaded = Signal()       # a tile waits in the cells for the job that starts it
+        m.d.comb += [
+            ready["output"].eq(1),
+            ready["weights"].eq(~job.new_weights | loaded),
+            self.tag.valid.eq(self.enter),
+            self.tag.row.eq(job.acc_row + count),
+            self.tag.finish.eq(last & job.finish_bank),
+        ]
         if self._design.weight_double_buffer:
+            used = self.turn
             m.d.comb += [
                 self.turn.eq(self.enter & first & job.new_weights),
                 self.shift.eq(self.whole & ~self.shifting & (~loaded | self.turn)),
             ]
-            used = self.turn
         else:
             resident = Signal()  # the cells hold a tile that some job still needs
+            used = Signal()
             m.d.comb += [
                 self.turn.eq(self.enter & last & job.last_use),
                 self.shift.eq(self.whole & ~self.shifting & ~resident & ~self.running),
+                used.eq(self.enter & first & job.new_weights),
             ]
             with m.If(self.turn):
                 m.d.sync += resident.eq(0)
             with m.Elif(self.shift):
                 m.d.sync += resident.eq(1)
-            used = Signal()
-            m.d.comb += used.eq(self.enter & first & job.new_weights)
         with m.If(self.shift_ends):
             m.d.sync += loaded.eq(1)
         with m.Elif(used):
             m.d.sync += loaded.eq(0)
+        return self.enter
 
-    def _report(self, m, entered, bank_ok, slot_ok):
+    def _report(self, m, entered, ready):
         """The status of this cycle."""
         with m.If(self.enter):
             m.d.comb += self.status.eq(ArrayStatus.BUSY)
@@ -164,9 +174,11 @@ class ArrayControl(wiring.Component):
             m.d.comb += self.status.eq(Mux(self.running, ArrayStatus.DRAIN, ArrayStatus.IDLE))
         with m.Elif(~entered):
             m.d.comb += self.status.eq(ArrayStatus.FILL)
-        with m.Elif(~bank_ok):
+        with m.Elif(~ready["bank"]):
             m.d.comb += self.status.eq(ArrayStatus.ACCUMULATOR)
-        with m.Elif(~slot_ok):
+        with m.Elif(~ready["output"]):
+            m.d.comb += self.status.eq(ArrayStatus.OUTPUT)
+        with m.Elif(~ready["slot"]):
             m.d.comb += self.status.eq(ArrayStatus.OPERANDS)
         with m.Elif(self.whole | self.shifting):
             m.d.comb += self.status.eq(ArrayStatus.WEIGHT_SHIFT)

@@ -13,6 +13,7 @@ from .loader import Loader
 from .matrix_unit import MatrixUnit
 from .memory_interface import MemorySignature
 from .operand_slots import OperandSlots
+from .output_control import OutputControl
 from .queue import Queue
 from .status import ArrayStatus, LoaderStatus, StoreStatus
 from .store import StoreUnit
@@ -51,8 +52,9 @@ class Core(wiring.Component):
     def __init__(self, *, design):
         self._design = design
         self.loader = Loader(design=design)
-        self.control = ArrayControl(design=design,
-                                    max_rows_in_flight=MatrixUnit.latency(design) + 1)
+        control = (OutputControl if design.dataflow == "output_stationary" else ArrayControl)
+        self.control = control(design=design,
+                               max_rows_in_flight=MatrixUnit.latency(design) + 2 * design.rows)
         self.store = StoreUnit(design=design)
         self.counters = CounterBank()
         self.accumulators = Accumulators(design=design, format=IntegerFormat.of(design))
@@ -127,7 +129,9 @@ class Core(wiring.Component):
             matrix.activations.eq(slots.o),
             matrix.enter.eq(control.enter),
             matrix.unsigned.eq(control.unsigned),
+            matrix.first.eq(control.first),
             matrix.turn.eq(control.turn),
+            matrix.tile_rows.eq(control.tile_rows),
             matrix.tag.eq(control.tag),
             matrix.weights.eq(fifo.o),
             matrix.weights_valid.eq(fifo.valid),

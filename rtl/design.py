@@ -93,16 +93,6 @@ class Design:
         return rows - rows % self.buffer_port_rows
 
     @property
-    def psum_bits(self) -> int:
-        """Bits of a signed partial sum that leaves the array.
-
-        It cannot overflow: a product of an activation, signed or unsigned, with a signed weight
-        lies in -2**(a+w-1) .. 2**(a+w-1) - 1, so a sum of ``rows`` of them needs at most
-        ceil(log2(rows)) bits more than the a + w of one.
-        """
-        return self.activation_bits + self.weight_bits + (self.rows - 1).bit_length()
-
-    @property
     def macs_per_cycle(self) -> int:
         """Multiply-accumulates per cycle at the peak: ``rows * cols``."""
         return self.rows * self.cols

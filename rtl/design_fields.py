@@ -89,7 +89,6 @@ class IntegerField(FieldSpec):
 @dataclass(frozen=True)
 class ChoiceField(FieldSpec):
     choices: tuple[str, ...]
-    coming: tuple[str, ...] = ()  # named in the docs, not built yet
 
     @property
     def range(self) -> str:
@@ -98,8 +97,6 @@ class ChoiceField(FieldSpec):
     def check(self, value: Any) -> str:
         if isinstance(value, str) and value in self.choices:
             return str(value)
-        if isinstance(value, str) and value in self.coming:
-            raise self.refuse(f"{self.range} ({show(value)} is coming in a later version)", value)
         raise self.refuse(self.range, value)
 
 
@@ -156,7 +153,7 @@ FIELDS: dict[str, FieldSpec] = {spec.name: spec for spec in (
     IntegerField("rows", "cells", "array size in the K direction", 1, 1024),
     IntegerField("cols", "cells", "array size in the N direction", 1, 1024),
     ChoiceField("dataflow", "", "the operand that stays in the cells",
-                ("weight_stationary",), coming=("output_stationary",)),
+                ("weight_stationary", "output_stationary")),
     IntegerField("activation_bits", "bits", "width of an activation, signed or unsigned per "
                  "command", 4, 16),
     IntegerField("weight_bits", "bits", "width of a weight, signed", 4, 16),

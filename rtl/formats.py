@@ -7,7 +7,9 @@ from amaranth import Shape, signed
 
 from .checks import ceil_log2
 
-__all__ = ["IntegerFormat"]
+__all__ = ["IntegerFormat", "OUTPUT_STATIONARY_TERMS"]
+
+OUTPUT_STATIONARY_TERMS = 1 << 16  # longest sum that a cell can hold
 
 
 @dataclass(frozen=True)
@@ -18,7 +20,7 @@ class IntegerFormat:
     carry one bit more inside the array than in memory, so that one multiplier serves signed and
     unsigned ones. Sums inside the array cannot overflow: a product of `activation_bits` and
     `weight_bits` (signed or unsigned activation, signed weight) fits into their sum of bits, and
-    `rows` of them need ceil(log2(rows)) bits more.
+    `terms` of them need ceil(log2(terms)) bits more.
 
     Parameters
     ----------
@@ -26,20 +28,22 @@ class IntegerFormat:
         Bits of an operand in memory, 4 to 16.
     accumulator_bits : int
         Bits of an accumulator, 16 to 48.
-    rows : int
-        Products added along a column of the array.
+    terms : int
+        Products added in one sum inside the array: the rows of a weight-stationary array, up to
+        :data:`OUTPUT_STATIONARY_TERMS` (all of K) in an output-stationary one.
     """
 
     activation_bits: int
     weight_bits: int
     accumulator_bits: int
-    rows: int
+    terms: int
 
     @classmethod
     def of(cls, design):
         """The format that `design` (a :class:`Design`) asks for."""
-        return cls(design.activation_bits, design.weight_bits, design.accumulator_bits,
-                   design.rows)
+        terms = (design.rows if design.dataflow == "weight_stationary"
+                 else OUTPUT_STATIONARY_TERMS)
+        return cls(design.activation_bits, design.weight_bits, design.accumulator_bits, terms)
 
     @property
     def activation_shape(self) -> Shape:
@@ -53,7 +57,7 @@ class IntegerFormat:
     @property
     def sum_shape(self) -> Shape:
         """Shape of a partial sum inside the array."""
-        return signed(self.activation_bits + self.weight_bits + ceil_log2(self.rows))
+        return signed(self.activation_bits + self.weight_bits + ceil_log2(self.terms))
 
     @property
     def accumulator_shape(self) -> Shape:

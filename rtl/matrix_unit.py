@@ -6,9 +6,11 @@ from amaranth.lib.wiring import In, Out
 
 from .accumulator import accumulator_tag
 from .delay import Delay
+from .drain_tags import DrainTags, tile_tag
 from .formats import IntegerFormat
 from .mesh import Mesh
 from .operand_slots import OperandSlots
+from .output_mesh import OutputMesh
 from .skew import Skew
 
 __all__ = ["MatrixUnit"]
@@ -19,6 +21,8 @@ class MatrixUnit(wiring.Component):
 
     An activation row that control reads from a slot in cycle x enters row 0 of the mesh in cycle
     x + 1; its `cols` sums are on `sums` in cycle x + :meth:`latency`, its tag one cycle earlier.
+    Output stationary: the sums of a tile's bottom row come :meth:`latency` cycles after its last
+    operand pair, those of the rows above in the cycles after.
 
     Parameters
     ----------
@@ -28,7 +32,7 @@ class MatrixUnit(wiring.Component):
     -------
     activations : In(rows * activation_bits)
         A row as read from a slot, one cycle after `enter`; otherwise ignored.
-    enter, unsigned, turn, tag : In
+    enter, unsigned, first, turn, tag, tile_rows : In
         Control of the row that is being read; see :class:`ArrayControl`.
     weights : In(ArrayLayout(weight, cols)), weights_valid : In(1)
         Weight rows from the FIFO.
@@ -40,15 +44,15 @@ class MatrixUnit(wiring.Component):
     def __init__(self, *, design):
         self._design = design
         self._format = IntegerFormat.of(design)
-        self._mesh = {"format": self._format, "rows": design.rows, "cols": design.cols,
-                      "double_buffer": design.weight_double_buffer,
-                      "mac_latency": design.mac_latency}
+        self._output = design.dataflow == "output_stationary"
         super().__init__({
             "activations": In(design.rows * design.activation_bits),
             "enter": In(1),
             "unsigned": In(1),
+            "first": In(1),
             "turn": In(1),
             "tag": In(accumulator_tag(design)),
+            "tile_rows": In(range(design.rows + 1)),
             "weights": In(data.ArrayLayout(self._format.weight_shape, design.cols)),
             "weights_valid": In(1),
             "sums": Out(data.ArrayLayout(self._format.sum_shape, design.cols)),
@@ -66,33 +70,63 @@ class MatrixUnit(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        design, bits = self._design, self._design.activation_bits
-        row_layout, col_layout = Mesh.row_layout(self._format), Mesh.col_layout(self._format)
-        m.submodules.mesh = mesh = Mesh(**self._mesh)
+        design, mesh = self._design, self._mesh()
+        row_layout, col_layout = mesh.row_layout(self._format), mesh.col_layout(self._format)
+        m.submodules.mesh = mesh
         m.submodules.row_skew = row_skew = Skew(shape=row_layout, lanes=design.rows)
         m.submodules.col_skew = col_skew = Skew(shape=col_layout, lanes=design.cols)
         m.submodules.deskew = deskew = Skew(shape=self._format.sum_shape, lanes=design.cols,
                                             reverse=True)
-        m.submodules.tags = tags = Delay(shape=accumulator_tag(design),
-                                         cycles=self.latency(design) - 1)
-
         # Control runs one cycle ahead of the data it asked for.
-        entering, unsigned, turn = Signal(), Signal(), Signal()
-        m.d.sync += [entering.eq(self.enter), unsigned.eq(self.unsigned), turn.eq(self.turn)]
+        entering, unsigned, marks = Signal(), Signal(), Signal(2 if self._output else 1)
+        m.d.sync += [
+            entering.eq(self.enter), unsigned.eq(self.unsigned),
+            marks.eq(Cat(self.first, self.turn) if self._output else self.turn),
+        ]
+        bits = design.activation_bits
         lanes = []
         for row in range(design.rows):
             activation = self.activations[row * bits:(row + 1) * bits]
-            lanes.append(Cat(activation, activation[-1] & ~unsigned, turn))
-        m.d.comb += row_skew.i.as_value().eq(Mux(entering, Cat(*lanes), 0))
-        for col in range(design.cols):
-            m.d.comb += [col_skew.i[col].weight.eq(self.weights[col]),
-                         col_skew.i[col].valid.eq(self.weights_valid)]
+            lanes.append(Cat(activation, activation[-1] & ~unsigned, marks))
         m.d.comb += [
+            row_skew.i.as_value().eq(Mux(entering, Cat(*lanes), 0)),
             mesh.i_rows.eq(row_skew.o),
             mesh.i_cols.eq(col_skew.o),
             deskew.i.eq(mesh.o),
             self.sums.eq(deskew.o),
-            tags.i.eq(self.tag),
-            self.tag_out.eq(tags.o),
         ]
+        mark = self._elaborate_tags(m)
+        m.d.comb += col_skew.i.as_value().eq(
+            Cat(Cat(self.weights[col], mark) for col in range(design.cols)))
         return m
+
+    def _mesh(self):
+        shape = {"format": self._format, "rows": self._design.rows, "cols": self._design.cols,
+                 "mac_latency": self._design.mac_latency}
+        if self._output:
+            return OutputMesh(**shape)
+        return Mesh(**shape, double_buffer=self._design.weight_double_buffer)
+
+    def _elaborate_tags(self, m):
+        """The tags' way beside the array; returns the mark that rides with the weights.
+
+        Weight stationary: the weight's valid bit. Output stationary: the start of a tile's
+        results, when the bottom row of column 0 has its own.
+        """
+        design = self._design
+        cycles = self.latency(design) - 1
+        if not self._output:
+            m.submodules.tags = tags = Delay(shape=accumulator_tag(design), cycles=cycles)
+            m.d.comb += [tags.i.eq(self.tag), self.tag_out.eq(tags.o)]
+            return self.weights_valid
+        m.submodules.tags = tags = Delay(shape=tile_tag(design), cycles=cycles)
+        m.submodules.rows = rows = DrainTags(design=design)
+        m.submodules.start = start = Delay(shape=1, cycles=self.latency(design) - design.cols + 1)
+        m.d.comb += [
+            tags.i.row_0.eq(self.tag),
+            tags.i.rows.eq(self.tile_rows),
+            rows.i.eq(tags.o),
+            self.tag_out.eq(rows.o),
+            start.i.eq(self.turn),
+        ]
+        return start.o

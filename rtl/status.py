@@ -24,7 +24,7 @@ class LoaderStatus(enum.Enum, shape=3):
     PORT = 6   # the write port of its destination is busy
 
 
-class ArrayStatus(enum.Enum, shape=3):
+class ArrayStatus(enum.Enum, shape=4):
     IDLE = 0          # no command, no row in the array
     BUSY = 1          # an activation row enters
     DRAIN = 2         # no command; a row of the last one is still in the array
@@ -33,6 +33,7 @@ class ArrayStatus(enum.Enum, shape=3):
     OPERANDS = 5      # its slot is not ready
     WEIGHT_SHIFT = 6  # its tile is whole in the FIFO or being shifted
     WEIGHTS = 7       # its tile is neither
+    OUTPUT = 8        # output stationary: the results before it are still in the cells
 
 
 class StoreStatus(enum.Enum, shape=3):

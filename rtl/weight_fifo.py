@@ -14,8 +14,9 @@ class WeightFifo(wiring.Component):
     """Holds `weight_fifo_depth` tiles of rows x cols weights.
 
     A place is taken with `reserve`, at the start of its load, and freed with the tile's last row
-    shifted out. A tile is offered (`whole`) when all of it has arrived. Shifting it takes `rows`
-    cycles whatever its real rows are: the missing ones are zero.
+    shifted out. A tile is offered (`whole`) when all of it has arrived. A weight-stationary
+    array takes `rows` cycles for it whatever its real rows are: the missing ones are zero. An
+    output-stationary one takes the real rows only.
 
     Latency from `shift` (or a later row's turn) to the row on `o`: `LATENCY`. Input never stalls.
 
@@ -49,6 +50,7 @@ class WeightFifo(wiring.Component):
 
     def __init__(self, *, design):
         self._design = design
+        self._pad = design.dataflow == "weight_stationary"
         self._row_bits = design.cols * design.weight_bits
         super().__init__({
             "i": In(stream.Signature(beat_layout(design, self._row_bits), always_ready=True)),
@@ -65,15 +67,13 @@ class WeightFifo(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         design = self._design
-        depth, rows, port = design.weight_fifo_depth, design.rows, design.buffer_port_rows
-        words = weight_words(design)
+        depth, words = design.weight_fifo_depth, weight_words(design)
 
         # Real rows of each complete tile; its level says how many tiles are whole.
-        m.submodules.tiles = tiles = Queue(shape=range(rows + 1), depth=depth)
+        m.submodules.tiles = tiles = Queue(shape=range(design.rows + 1), depth=depth)
         m.submodules.storage = storage = memory.Memory(
-            shape=data.ArrayLayout(self._row_bits, port), depth=depth * words, init=[])
-        write = storage.write_port()
-        read = storage.read_port()
+            shape=data.ArrayLayout(self._row_bits, design.buffer_port_rows),
+            depth=depth * words, init=[])
 
         taken = Signal(range(depth + 1))
         m.d.comb += self.room.eq(taken != depth)
@@ -82,17 +82,23 @@ class WeightFifo(wiring.Component):
         with m.If(self.ends & ~self.reserve):
             m.d.sync += taken.eq(taken - 1)
 
-        def next_place(place):
-            return Mux(place == (depth - 1) * words, 0, place + words)
+        self._elaborate_fill(m, tiles, storage.write_port())
+        self._elaborate_shift(m, tiles, storage.read_port())
+        return m
 
-        # Fill: the places follow one another; a tile starts at its place's first word.
-        fill_place = Signal(range(depth * words))
-        fill_word = Signal(range(depth * words))
-        filled = Signal(range(rows + 1))
+    def _next_place(self, place):
+        """The place after `place`; places are named by their first word and follow in a ring."""
+        words = weight_words(self._design)
+        return Mux(place == (self._design.weight_fifo_depth - 1) * words, 0, place + words)
+
+    def _elaborate_fill(self, m, tiles, write):
+        """A tile starts at its place's first word."""
+        rows = self._design.rows
+        place, word = Signal.like(write.addr), Signal.like(write.addr)
+        filled, received = Signal(range(rows + 1)), Signal(range(rows + 1))
         beat = self.i.payload
-        received = Signal(range(rows + 1))
         m.d.comb += [
-            write.addr.eq(fill_word),
+            write.addr.eq(word),
             write.data.eq(beat.rows),
             write.en.eq(self.i.valid),
             received.eq(filled + beat.count),
@@ -100,49 +106,50 @@ class WeightFifo(wiring.Component):
             tiles.i.payload.eq(received),
         ]
         with m.If(self.i.valid):
-            m.d.sync += [fill_word.eq(fill_word + 1), filled.eq(received)]
+            m.d.sync += [word.eq(word + 1), filled.eq(received)]
             with m.If(beat.last):
-                m.d.sync += [fill_place.eq(next_place(fill_place)), filled.eq(0),
-                             fill_word.eq(next_place(fill_place))]
+                m.d.sync += [place.eq(self._next_place(place)), filled.eq(0),
+                             word.eq(self._next_place(place))]
 
-        # Shift: row by row, port rows to a word.
-        place = Signal(range(depth * words))
-        row = Signal(range(rows))
-        real_rows = Signal(range(rows + 1))
+    def _elaborate_shift(self, m, tiles, read):
+        """Row by row, `buffer_port_rows` rows to a word."""
+        design, port = self._design, self._design.buffer_port_rows
+        place = Signal.like(read.addr)
+        row = Signal(range(design.rows))
+        held_rows = Signal(range(design.rows + 1))
+        real_rows = Signal(range(design.rows + 1))
         reading = Signal()
-        last_real = Signal(range(rows + 1))
+        last_row = design.rows - 1 if self._pad else real_rows - 1
         m.d.comb += [
             self.shifting.eq(row != 0),
             self.whole.eq(tiles.o.valid),
             reading.eq(self.shift | self.shifting),
-            self.ends.eq(reading & (row == rows - 1)),
+            self.ends.eq(reading & (row == last_row)),
             tiles.o.ready.eq(self.shift),
-            last_real.eq(Mux(self.shift, tiles.o.payload, real_rows)),
+            real_rows.eq(Mux(self.shift, tiles.o.payload, held_rows)),
         ]
-        with m.If(self.shift):
-            m.d.sync += real_rows.eq(tiles.o.payload)
-        with m.If(reading):
+        m.d.sync += held_rows.eq(real_rows)
+        with m.If(self.ends):
+            m.d.sync += [row.eq(0), place.eq(self._next_place(place))]
+        with m.Elif(reading):
             m.d.sync += row.eq(row + 1)
-            with m.If(row == rows - 1):
-                m.d.sync += [row.eq(0), place.eq(next_place(place))]
 
-        padding = Signal()
-        lane = Signal(range(port))
-        word = Signal(range(words))
+        # Word and lane of the row.
+        word = Signal(range(weight_words(design)))
         index = Signal(range(port))
         if port == 1:
             m.d.comb += word.eq(row)
         else:
-            with m.If(reading):
+            with m.If(self.ends):
+                m.d.sync += [index.eq(0), word.eq(0)]
+            with m.Elif(reading):
                 m.d.sync += index.eq(Mux(index == port - 1, 0, index + 1))
                 with m.If(index == port - 1):
                     m.d.sync += word.eq(word + 1)
-                with m.If(row == rows - 1):
-                    m.d.sync += [index.eq(0), word.eq(0)]
+        padding, lane = Signal(), Signal(range(port))
         m.d.comb += [
             read.addr.eq(place + word),
             read.en.eq(reading),
             self.o.as_value().eq(Mux(padding, 0, read.data[lane])),
         ]
-        m.d.sync += [self.valid.eq(reading), padding.eq(row >= last_real), lane.eq(index)]
-        return m
+        m.d.sync += [self.valid.eq(reading), padding.eq(row >= real_rows), lane.eq(index)]

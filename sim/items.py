@@ -11,6 +11,7 @@ __all__ = ["itemise"]
 _EXPLAINED = {
     "array": (),
     "weight_shift": ("weight_shift", "weights"),
+    "results": ("output",),
     "memory": ("weights", "operands", "fill"),
     "operand_port": ("operands", "weights", "fill"),
     "weight_port": ("weights", "weight_shift", "fill"),

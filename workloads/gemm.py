@@ -239,8 +239,8 @@ def build_program(design: Design, jobs: list[Gemm]) -> Program:
 def reference(design: Design, jobs: list[Gemm]) -> tuple[np.ndarray | None, bool]:
     """The last stored result by numpy, and whether any accumulator overflows on the way.
 
-    Overflow can happen at an accumulator update only: K tile by K tile, in program order. Where
-    none is possible the product is computed at once.
+    Overflow can happen at an accumulator update only: K tile by K tile, in program order (output
+    stationary: all of K at once). Where none is possible the product is computed at once.
     """
     format = IntegerFormat.of(design)
     limit = format.accumulator_range()[1]
@@ -255,7 +255,7 @@ def reference(design: Design, jobs: list[Gemm]) -> tuple[np.ndarray | None, bool
             total = exact_product(a, b) + (0 if old is None else old)
         else:
             total = np.zeros((a.shape[0], b.shape[1]), np.int64) if old is None else old
-            for tile in job.tiling(design).k_tiles:
+            for tile in job.tiling(design).update_tiles:
                 part = slice(tile.start, tile.start + tile.size)
                 total, outside = format.accumulate(
                     total, exact_product(a[:, part], b[part]), design.accumulator_overflow)

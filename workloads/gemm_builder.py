@@ -9,7 +9,7 @@ from ..rtl.commands import ArrayJob, Destination, Load, Store
 from ..rtl.formats import IntegerFormat
 from .errors import WorkloadError
 from .program import Output, Program
-from .tiling import Tile, Tiling
+from .tiling import Slice, Tile, Tiling
 
 __all__ = ["GemmBuilder"]
 
@@ -63,7 +63,7 @@ class GemmBuilder:
                 f"hold {tiling.slots * tiling.slices_per_slot}")
         product = self._place_product(a, b, tiling, store)
         first_filling = len(self._fillings)
-        held: dict[tuple[int, int], tuple[_Filling, int]] = {}
+        held: dict[Slice, tuple[_Filling, int]] = {}
         for number, (block_index, n_index) in enumerate(tiling.output_tiles()):
             if tiling.a_stays == "none" or (tiling.a_stays == "block" and n_index == 0):
                 held.clear()
@@ -71,23 +71,16 @@ class GemmBuilder:
             bank, acc_row = self._bank(number, tiling)
             for k_index in range(len(tiling.k_tiles)):
                 self._add_weights(product, k_index, n_index)
-                for part in tiling.slices(block):
-                    fresh = not self._fillings[first_filling:] or (
-                        not held and tiling.a_stays != "none")
-                    if (part.start, k_index) not in held:
-                        held[part.start, k_index] = self._load_slice(
-                            product, part, k_index, fresh)
-                    starts_tile = part.start == block.start
-                    ends_tile = part.start + part.size == block.start + block.size
-                    self._add_job(*held[part.start, k_index], ArrayJob(
-                        rows=part.size, slot=0, row=0, bank=bank,
-                        acc_row=acc_row + part.start - block.start,
-                        inner=tiling.k_tiles[k_index].size, outer=tiling.n_tiles[n_index].size,
-                        new_weights=int(starts_tile), last_use=int(ends_tile),
-                        unsigned=int(unsigned), accumulate=int(k_index > 0 or accumulate),
-                        take_bank=int(starts_tile and k_index == 0),
-                        finish_bank=int(ends_tile and k_index == len(tiling.k_tiles) - 1),
-                        store=int(store)))
+                parts = tiling.slices(block_index, k_index)
+                for part in parts:
+                    if part not in held:
+                        fresh = len(self._fillings) == first_filling or (
+                            not held and tiling.a_stays != "none")
+                        held[part] = self._load_slice(product, part, fresh)
+                    self._add_job(*held[part], self._job(
+                        tiling, block, k_index, n_index, part, bank=bank, acc_row=acc_row,
+                        new_weights=int(part is parts[0]), last_use=int(part is parts[-1]),
+                        unsigned=int(unsigned), accumulate=int(accumulate), store=int(store)))
             if store:
                 self._add_store(product, bank, acc_row, block, tiling.n_tiles[n_index])
         if resident:
@@ -128,10 +121,28 @@ class GemmBuilder:
 
     # -- steps of `add` ------------------------------------------------------------------------
 
+    @staticmethod
+    def _job(tiling: Tiling, block: Tile, k_index: int, n_index: int, part: Slice, *,
+             acc_row: int, accumulate: int, **fields: int) -> ArrayJob:
+        """The job of a slice; its place in the slots comes later."""
+        first_k, last_k = k_index == 0, k_index == len(tiling.k_tiles) - 1
+        inner = tiling.k_tiles[k_index].size
+        if tiling.output_stationary:
+            inner = block.size
+        else:
+            acc_row += part.rows.start - block.start
+            accumulate = int(accumulate or not first_k)
+        return ArrayJob(
+            rows=part.rows.size, slot=0, row=0, inner=inner, outer=tiling.n_tiles[n_index].size,
+            acc_row=acc_row, accumulate=accumulate,
+            take_bank=int(first_k and fields["new_weights"]),
+            finish_bank=int(last_k and fields["last_use"]), **fields)
+
     def _place_product(self, a: np.ndarray, b: np.ndarray, tiling: Tiling,
                        store: bool) -> "_Product":
         design, format, program = self._design, self._format, self._program
-        a_base, a_stride = self._place(a, tiling.k_tiles, format.activation_bits)
+        operand = a.T if tiling.output_stationary else a
+        a_base, a_stride = self._place(operand, tiling.operand_columns, format.activation_bits)
         b_base, b_stride = self._place(b, tiling.n_tiles, format.weight_bits)
         element = design.result_element_bytes
         c_base = 0
@@ -162,7 +173,7 @@ class GemmBuilder:
             + n_index * self._design.weight_row_bytes,
             inner.size, _bytes(columns.size, self._format.weight_bits), product.b_stride))
 
-    def _load_slice(self, product: "_Product", part: Tile, k_index: int,
+    def _load_slice(self, product: "_Product", part: Slice,
                     fresh: bool) -> tuple[_Filling, int]:
         """Add a slice of A to the current filling of a slot, or start one; filling and row."""
         tiling, port = product.tiling, self._design.buffer_port_rows
@@ -175,14 +186,18 @@ class GemmBuilder:
             self._fillings.append(_Filling(number % tiling.slots, available))
         filling = self._fillings[-1]
         row = len(filling.loads) * -(-tiling.slice_rows // port) * port
-        inner = tiling.k_tiles[k_index]
+        elements = tiling.operand_columns[part.column].size
         filling.loads.append(Load(
             Destination.OPERAND,
-            product.a_base + part.start * product.a_stride
-            + k_index * self._design.activation_row_bytes,
-            part.size, _bytes(inner.size, self._format.activation_bits), product.a_stride,
+            product.a_base + part.rows.start * product.a_stride
+            + part.column * self._column_bytes(tiling),
+            part.rows.size, _bytes(elements, self._format.activation_bits), product.a_stride,
             slot=filling.slot, word=row // port))
         return filling, row
+
+    def _column_bytes(self, tiling: Tiling) -> int:
+        """Bytes of a full column tile of the operand in memory."""
+        return _bytes(tiling.operand_columns[0].size, self._format.activation_bits)
 
     def _add_job(self, filling: _Filling, row: int, job: ArrayJob) -> None:
         number = len(self._jobs)

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..rtl import Design
+from ..rtl.formats import OUTPUT_STATIONARY_TERMS
 from .errors import WorkloadError
 
-__all__ = ["Tile", "Tiling", "ORDERS"]
+__all__ = ["ORDERS", "Slice", "Tile", "Tiling"]
 
 #: Loop orders of the output tiles, outer loop first; K is always the innermost.
 ORDERS = ("mn", "nm")
@@ -17,6 +18,12 @@ class Tile(NamedTuple):
     """Part of one dimension: first element and count."""
     start: int
     size: int
+
+
+class Slice(NamedTuple):
+    """Rows of the operand in memory that one job streams, and the index of their column tile."""
+    rows: Tile
+    column: int
 
 
 def _cut(total: int, step: int) -> list[Tile]:
@@ -32,6 +39,9 @@ class Tiling:
     * K and N are cut into tiles of `rows` and `cols`, the array's size; the last may be smaller.
     * A slice is the part [`slice_rows`, rows] of A that one job streams; a block taller than a
       slot is cut into several, which use the same weight tile one after another.
+    * Output stationary: a block of M is no taller than the array, and a slice is a tile of K
+      (no longer than a slot has rows) of the block, transposed: one row of it for each element
+      of K.
     * `slices_per_slot` slices share a slot: as many as fit, but no more than spread all of A's
       slices evenly over the slots. A slice starts at a multiple of `buffer_port_rows`.
     * Output tiles follow `order`: "mn" (all N of a block of M, then the next block) or "nm".
@@ -46,10 +56,12 @@ class Tiling:
     rows: int
     cols: int
     m_tile: int
+    k_tile: int
     slice_rows: int
     slices_per_slot: int
     slots: int
     order: str
+    output_stationary: bool
 
     @classmethod
     def choose(cls, design: Design, m: int, k: int, n: int, *, m_tile: int | None = None,
@@ -63,17 +75,26 @@ class Tiling:
         """
         if order not in ORDERS:
             raise WorkloadError(f"order must be one of {', '.join(ORDERS)}, not {order!r}")
+        output_stationary = design.dataflow == "output_stationary"
         limit = min(m, design.accumulator_rows)
+        k_tile = design.rows
+        if output_stationary:
+            limit = min(limit, design.rows)
+            k_tile = min(k_tile, design.slot_rows)
+            if k > OUTPUT_STATIONARY_TERMS:
+                raise WorkloadError(f"k must be from 1 to {OUTPUT_STATIONARY_TERMS} with "
+                                    f"dataflow output_stationary, not {k}")
         m_tile = _choice("m_tile", m_tile, limit, limit)
-        slice_rows = min(m_tile, design.slot_rows)
+        slice_rows = min(k, k_tile) if output_stationary else min(m_tile, design.slot_rows)
         port = design.buffer_port_rows
         capacity = design.slot_rows // (-(-slice_rows // port) * port)
-        slices = -(-k // design.rows) * sum(-(-block.size // slice_rows)
-                                            for block in _cut(m, m_tile))
+        parts = [1 if output_stationary else -(-block.size // slice_rows)
+                 for block in _cut(m, m_tile)]
+        slices = -(-k // k_tile) * sum(parts)
         even = min(capacity, -(-slices // design.input_slots))
         slices_per_slot = _choice("slices_per_slot", slices_per_slot, even, capacity)
-        return cls(m, k, n, design.rows, design.cols, m_tile, slice_rows, slices_per_slot,
-                   design.input_slots, order)
+        return cls(m, k, n, design.rows, design.cols, m_tile, k_tile, slice_rows,
+                   slices_per_slot, design.input_slots, order, output_stationary)
 
     @property
     def m_blocks(self) -> list[Tile]:
@@ -81,15 +102,28 @@ class Tiling:
 
     @property
     def k_tiles(self) -> list[Tile]:
-        return _cut(self.k, self.rows)
+        return _cut(self.k, self.k_tile)
 
     @property
     def n_tiles(self) -> list[Tile]:
         return _cut(self.n, self.cols)
 
-    def slices(self, block: Tile) -> list[Tile]:
-        """Row ranges into which a block of M is cut, in rows of A."""
-        return [Tile(block.start + part.start, part.size)
+    @property
+    def update_tiles(self) -> list[Tile]:
+        """Parts of K after each of which the accumulators are updated."""
+        return [Tile(0, self.k)] if self.output_stationary else self.k_tiles
+
+    @property
+    def operand_columns(self) -> list[Tile]:
+        """Tiles across the rows of the operand in memory: of K, or of M for A transposed."""
+        return self.m_blocks if self.output_stationary else self.k_tiles
+
+    def slices(self, block_index: int, k_index: int) -> list["Slice"]:
+        """What the jobs of a block and a tile of K stream."""
+        block, inner = self.m_blocks[block_index], self.k_tiles[k_index]
+        if self.output_stationary:
+            return [Slice(inner, block_index)]
+        return [Slice(Tile(block.start + part.start, part.size), k_index)
                 for part in _cut(block.size, self.slice_rows)]
 
     def output_tiles(self) -> Iterator[tuple[int, int]]:
@@ -106,15 +140,15 @@ class Tiling:
     @property
     def slice_count(self) -> int:
         """Slices of all of A."""
-        return len(self.k_tiles) * sum(len(self.slices(block)) for block in self.m_blocks)
+        return len(self.k_tiles) * sum(len(self.slices(index, 0))
+                                       for index in range(len(self.m_blocks)))
 
     @property
     def a_stays(self) -> str:
         """What of A stays in the slots: "all", "block" (one block of M for all N) or "none"."""
         if self._fits(self.slice_count):
             return "all"
-        if self.order == "mn" and self._fits(len(self.k_tiles) * len(self.slices(
-                self.m_blocks[0]))):
+        if self.order == "mn" and self._fits(len(self.k_tiles) * len(self.slices(0, 0))):
             return "block"
         return "none"
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from ...rtl import Design
 from ...rtl.matrix_unit import MatrixUnit
 from ...rtl.memory_timing import MemoryTiming
+from ...rtl.output_control import sum_interval
 from ...workloads.gemm import Gemm
 from ...workloads.tiling import Tile, Tiling
 
@@ -25,7 +26,8 @@ class GemmEstimate:
     resources : dict of str to int
         Cycles for which each resource is needed, if nothing else ever delays it: "array" (one
         activation row per cycle), "weight_shift" (one weight row per cycle; without double
-        buffering the whole path of every tile), "memory" (occupancy of the channel),
+        buffering the whole path of every tile) or, output stationary, "results" (one result row
+        per cycle; without double buffering every tile by itself), "memory" (occupancy),
         "operand_port" and "weight_port" (write ports of the buffers).
     """
     counts: Counter = field(default_factory=Counter)
@@ -62,38 +64,52 @@ def _row_bytes(tiles: Iterable[Tile], bits: int) -> int:
 
 def _add(total: GemmEstimate, design: Design, job: Gemm, tiling: Tiling) -> None:
     m, k, n = job.shape
-    counts, resources = total.counts, total.resources
-    k_tiles, n_tiles, blocks = tiling.k_tiles, tiling.n_tiles, tiling.m_blocks
-    rows = m * len(k_tiles) * len(n_tiles)
-    tiles = len(blocks) * len(k_tiles) * len(n_tiles)
-    counts["useful_macs"] += m * k * n
-    counts["activation_rows"] += rows
-    counts["accumulator_rows"] += rows
-    counts["weight_rows"] += tiles * design.rows
-    resources["array"] += rows
-    resources["weight_shift"] += tiles * design.rows
-    if not design.weight_double_buffer:
-        resources["weight_shift"] += rows + tiles * MatrixUnit.latency(design)
-
+    total.counts["useful_macs"] += m * k * n
+    (_add_output_stationary if tiling.output_stationary else _add_weight_stationary)(
+        total, design, tiling)
     traffic = _Traffic(total, MemoryTiming.of(design))
     if not job.a_resident:
-        a_stride = _row_bytes(k_tiles, design.activation_bits)
-        slices = _sizes(part for block in blocks for part in tiling.slices(block))
-        for size, count in slices.items():
-            for inner, inner_count in _sizes(k_tiles).items():
-                traffic.add("operand_port", count * inner_count * tiling.a_reads, size,
-                            -(-inner * design.activation_bits // 8), a_stride)
-    b_stride = _row_bytes(n_tiles, design.weight_bits)
-    for columns, count in _sizes(n_tiles).items():
-        for inner, inner_count in _sizes(k_tiles).items():
+        columns = tiling.operand_columns
+        stride = _row_bytes(columns, design.activation_bits)
+        slices = Counter((part.rows.size, columns[part.column].size)
+                         for block in range(len(tiling.m_blocks))
+                         for k_index in range(len(tiling.k_tiles))
+                         for part in tiling.slices(block, k_index))
+        for (rows, elements), count in slices.items():
+            traffic.add("operand_port", count * tiling.a_reads, rows,
+                        -(-elements * design.activation_bits // 8), stride)
+    stride = _row_bytes(tiling.n_tiles, design.weight_bits)
+    for elements, count in _sizes(tiling.n_tiles).items():
+        for inner, inner_count in _sizes(tiling.k_tiles).items():
             traffic.add("weight_port", count * inner_count * tiling.b_reads, inner,
-                        -(-columns * design.weight_bits // 8), b_stride)
+                        -(-elements * design.weight_bits // 8), stride)
     if job.store_output:
         element = design.result_element_bytes
-        for size, count in _sizes(blocks).items():
-            for columns, columns_count in _sizes(n_tiles).items():
-                traffic.add("store", count * columns_count, size, columns * element,
+        for size, count in _sizes(tiling.m_blocks).items():
+            for elements, columns_count in _sizes(tiling.n_tiles).items():
+                traffic.add("store", count * columns_count, size, elements * element,
                             n * element)
+
+
+def _add_weight_stationary(total: GemmEstimate, design: Design, tiling: Tiling) -> None:
+    """Every row of M enters once for every weight tile; every block shifts every tile."""
+    tiles = len(tiling.k_tiles) * len(tiling.n_tiles)
+    rows, shifted = tiling.m * tiles, len(tiling.m_blocks) * tiles * design.rows
+    total.counts.update(activation_rows=rows, accumulator_rows=rows, weight_rows=shifted)
+    if not design.weight_double_buffer:
+        shifted += rows + len(tiling.m_blocks) * tiles * MatrixUnit.latency(design)
+    total.resources.update(array=rows, weight_shift=shifted)
+
+
+def _add_output_stationary(total: GemmEstimate, design: Design, tiling: Tiling) -> None:
+    """All of K enters for every output tile, whose results then take `rows` cycles to leave."""
+    tiles = len(tiling.m_blocks) * len(tiling.n_tiles)
+    pairs, results = tiling.k * tiles, tiles * design.rows
+    total.counts.update(activation_rows=pairs, weight_rows=pairs,
+                        accumulator_rows=tiling.m * len(tiling.n_tiles))
+    if not design.weight_double_buffer:
+        results = max(results, pairs + tiles * (sum_interval(design) - 1))
+    total.resources.update(array=pairs, results=results)
 
 
 @dataclass

@@ -34,6 +34,7 @@ class _Machine:
         self.load_hold, self.load_room = _np(plan.load_hold), _np(plan.load_room)
         self.job_start, self.job_end = _np(plan.job_start), _np(plan.job_end)
         self.job_bank, self.job_slot = _np(plan.job_bank), _np(plan.job_slot)
+        self.job_output, self.written = _np(plan.job_output), _np(plan.job_written)
         self.job_whole, self.job_weights = _np(plan.job_whole), _np(plan.job_weights)
         self.store_start, self.store_occupancy = _np(plan.store_start), _np(plan.store_occupancy)
         self.store_hold, self.store_full = _np(plan.store_hold), _np(plan.store_full)
@@ -41,7 +42,6 @@ class _Machine:
         # Loads under way until their last beat has been delivered; stores until complete.
         delivered = durations.operand_arrival
         self.load_arrived = self.load_start + self.load_hold + self.latency + delivered
-        self.written = self.job_end - 1 + durations.result
         self.store_complete = self.store_start + self.store_hold + self.latency
         self.loads_done = int(self.load_arrived.max(initial=0))
         self.jobs_done = int(self.written[-1]) if len(self.written) else 0
@@ -110,13 +110,14 @@ def _array(machine: _Machine) -> dict[str, int]:
     """Before each job, in order: bank, slot, tile not whole, tile not in the cells."""
     start, end = machine.job_start, machine.job_end
     counts = {"busy": int((end - start).sum()), "drain": 0, "fill": 0, "accumulator": 0,
-              "operands": 0, "weight_shift": 0, "weights": 0}
+              "output": 0, "operands": 0, "weight_shift": 0, "weights": 0}
     if not len(start):
         return counts
     counts["drain"] = machine.jobs_done - int(end[-1])
     counts["fill"] = int(start[0]) - machine.durations.first_command
     head, start = end[:-1], start[1:]
     for name, until in (("accumulator", machine.job_bank[1:]),
+                        ("output", machine.job_output[1:]),
                         ("operands", machine.job_slot[1:]),
                         ("weights", machine.job_whole[1:]),
                         ("weight_shift", machine.job_weights[1:])):
@@ -165,23 +166,25 @@ def _exposed(machine: _Machine) -> int:
 
 def _work(program: Program, durations: Durations) -> Mapping[str, int]:
     """Counts that do not depend on time."""
-    memory, rows = durations.memory, sum(job.rows for job in program.jobs)
-    descriptors = [(item.rows, item.bytes_per_row, item.row_stride)
-                   for item in (*program.loads, *program.stores)]
-    tiles = sum(load.destination == Destination.WEIGHT
-                for load in (*program.preload, *program.loads))
-    preloaded = sum(load.destination == Destination.WEIGHT for load in program.preload)
-    in_cells_before = min(preloaded, 1)
+    design, memory = durations.design, durations.memory
+    rows = sum(job.rows for job in program.jobs)
+    if design.dataflow == "output_stationary":
+        weight_rows = rows
+        accumulator_rows = sum(job.inner for job in program.jobs if job.finish_bank)
+    else:
+        # A tile that is in the FIFO before the run is shifted before it.
+        preloaded = any(load.destination == Destination.WEIGHT for load in program.preload)
+        weight_rows = design.rows * (sum(job.new_weights for job in program.jobs) - preloaded)
+        accumulator_rows = rows
     return {
         "activation_rows": rows,
-        "accumulator_rows": rows,
+        "accumulator_rows": accumulator_rows,
         "useful_macs": sum(job.rows * job.inner * job.outer for job in program.jobs),
-        "weight_rows": (tiles - in_cells_before) * durations.design.rows,
+        "weight_rows": weight_rows,
         "loads": len(program.loads),
         "stores": len(program.stores),
         "bytes_read": sum(load.rows * load.bytes_per_row for load in program.loads),
         "bytes_written": sum(store.rows * store.bytes_per_row for store in program.stores),
-        "transactions": sum(memory.transactions(*descriptor) for descriptor in descriptors),
+        "transactions": sum(memory.transactions(item.rows, item.bytes_per_row, item.row_stride)
+                            for item in (*program.loads, *program.stores)),
     }
-
-

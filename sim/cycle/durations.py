@@ -8,6 +8,7 @@ from ...rtl.matrix_unit import MatrixUnit
 from ...rtl.memory_channel import MemoryChannel
 from ...rtl.memory_timing import MemoryTiming
 from ...rtl.operand_slots import OperandSlots
+from ...rtl.output_control import sum_interval, tile_interval
 from ...rtl.queue import Queue
 from ...rtl.weight_fifo import WeightFifo
 
@@ -29,7 +30,11 @@ class Durations:
     shift : int
         Cycles to shift a weight tile into the array.
     result : int
-        From the entry of an activation row to the write of its sums.
+        From the entry of an activation row to the cycle after the write of its sums; output
+        stationary: from a tile's last operand pair to the write of all its sums.
+    tile_interval, sum_interval : int
+        Output stationary: least cycles from a tile's last pair to the next tile's last and first
+        pair.
     textbook : bool
         A job takes ceil(MACs / (rows * cols)) cycles and a store just its occupancy; otherwise
         one activation row enters, and one accumulator row leaves, per cycle.
@@ -42,14 +47,19 @@ class Durations:
     shift: int
     result: int
     textbook: bool
+    tile_interval: int = 0
+    sum_interval: int = 0
 
     @classmethod
     def rtl(cls, design: Design) -> "Durations":
         """Timing `rtl`: exactly what the hardware takes."""
+        output_stationary = design.dataflow == "output_stationary"
         return cls(design, MemoryTiming.of(design), first_command=Queue.LATENCY,
                    operand_arrival=MemoryChannel.LATENCY + OperandSlots.ARRIVAL,
                    weight_arrival=MemoryChannel.LATENCY + WeightFifo.ARRIVAL,
-                   shift=design.rows, result=MatrixUnit.latency(design) + 1, textbook=False)
+                   shift=design.rows, textbook=False,
+                   result=MatrixUnit.latency(design) + (design.rows if output_stationary else 1),
+                   tile_interval=tile_interval(design), sum_interval=sum_interval(design))
 
     @classmethod
     def ideal(cls, design: Design) -> "Durations":

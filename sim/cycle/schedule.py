@@ -26,17 +26,19 @@ class Schedule:
     ----------
     load_start, load_occupancy, load_hold, load_room : array
         `load_room`: from when the destination has room.
-    job_start, job_end, job_bank, job_slot, job_whole, job_weights : array
-        From when the job's bank is free, its slot ready, its tile whole in the FIFO and in the
-        cells (`BEFORE` where it needs none).
+    job_start, job_end, job_written : array
+        `job_written`: from when the sums that the job leads to are written.
+    job_bank, job_output, job_slot, job_whole, job_weights : array
+        From when the job's bank is free, the results before it are out of its way, its slot is
+        ready, its tile whole in the FIFO and in the cells (`BEFORE` where it needs none).
     store_start, store_occupancy, store_hold, store_full : array
         `store_full`: from when the bank is full.
     """
 
     def __init__(self) -> None:
         for name in ("load_start", "load_occupancy", "load_hold", "load_room", "job_start",
-                     "job_end", "job_bank", "job_slot", "job_whole", "job_weights",
-                     "store_start", "store_occupancy", "store_hold", "store_full"):
+                     "job_end", "job_written", "job_bank", "job_output", "job_slot",
+                     "job_whole", "job_weights", "store_start", "store_occupancy", "store_hold", "store_full"):
             setattr(self, name, array("q"))
 
     load_start: array
@@ -45,7 +47,9 @@ class Schedule:
     load_room: array
     job_start: array
     job_end: array
+    job_written: array
     job_bank: array
+    job_output: array
     job_slot: array
     job_whole: array
     job_weights: array
@@ -80,6 +84,8 @@ class _Scheduler:
         self._plan = Schedule()
         self._depth, self._latency = design.weight_fifo_depth, design.memory_latency_cycles
         self._double_buffer = design.weight_double_buffer
+        self._output_stationary = design.dataflow == "output_stationary"
+        self._last_pair = BEFORE       # output stationary: of the latest tile
         self._channel_free = BEFORE
         self._port_free = [BEFORE, BEFORE]
         self._store_first = False
@@ -88,10 +94,11 @@ class _Scheduler:
         self._slot_ready: dict[int, int | None] = defaultdict(lambda: None)
         self._bank_free: dict[int, int | None] = defaultdict(lambda: BEFORE)
         self._bank_full: dict[int, int | None] = defaultdict(lambda: None)
-        # Weight tiles in order: whole in the FIFO, start of the shift.
+        # Weight tiles in order: whole in the FIFO, in the cells, out of the FIFO.
         self._whole: list[int] = []
-        self._shift: list[int] = []
-        self._may_shift = BEFORE       # from when the cells have room for tile `_roomy`
+        self._shifted: list[int] = []
+        self._left_fifo: list[int] = []
+        self._may_shift = BEFORE       # from when the cells have room for tile number `_roomy`
         self._roomy = 0
         self._tiles_used = 0
         self._store_head = durations.first_command
@@ -138,8 +145,8 @@ class _Scheduler:
             before = len(self._whole) - self._depth
             if before < 0:
                 room = BEFORE
-            elif before < len(self._shift):
-                room = self._shift[before] + self._durations.shift
+            elif before < len(self._left_fifo):
+                room = self._left_fifo[before]
             else:
                 room = None
         if room is None:
@@ -184,46 +191,67 @@ class _Scheduler:
         self._advance_shift()
         number, count = len(plan.job_start), len(jobs)
         head = plan.job_end[-1] if number else durations.first_command
+        tiles = self._whole if self._output_stationary else self._shifted
         while number < count:
             job = jobs[number]
             slot = self._slot_ready[job.slot]
             bank = self._bank_free[job.bank] if job.take_bank else BEFORE
             if slot is None or bank is None:
                 return
-            whole = weights = BEFORE
+            whole = weights = output = BEFORE
             if job.new_weights:
-                tile = self._tiles_used
-                if tile == len(self._shift):
+                if self._tiles_used == len(tiles):
                     return
-                whole, weights = self._whole[tile], self._shift[tile] + durations.shift
+                whole, weights = self._whole[self._tiles_used], tiles[self._tiles_used]
                 self._tiles_used += 1
-            start = max(head, slot, bank, weights)
+            if self._output_stationary:
+                output = self._output_free(job)
+            start = max(head, slot, bank, weights, output)
             head = start + durations.job(job)
-            self._finish_job(job, start, head)
+            plan.job_written.append(self._finish_job(job, start, head))
             plan.job_start.append(start)
             plan.job_end.append(head)
             plan.job_bank.append(bank)
+            plan.job_output.append(output)
             plan.job_slot.append(slot)
             plan.job_whole.append(whole)
             plan.job_weights.append(weights)
             number += 1
 
+    def _output_free(self, job: ArrayJob) -> int:
+        """From when the results of the tile before do not hinder the job."""
+        free = BEFORE
+        if job.take_bank:
+            free = self._last_pair + self._durations.sum_interval
+        if job.finish_bank:
+            last = self._durations.job(job) - 1
+            free = max(free, self._last_pair + self._durations.tile_interval - last)
+        return free
+
     def _advance_shift(self) -> None:
         """Shift the next tile if it is loaded and known when the cells have room for it."""
-        tile = len(self._shift)
-        if tile == self._roomy and tile < len(self._whole):
-            self._shift.append(max(self._whole[tile], self._may_shift))
+        tile = len(self._shifted)
+        if tile == self._roomy and tile < len(self._whole) and not self._output_stationary:
+            shifted = max(self._whole[tile], self._may_shift) + self._durations.shift
+            self._shifted.append(shifted)
+            self._left_fifo.append(shifted)
 
     def _make_room(self, time: int) -> None:
         """The cells take the tile after the one in use from `time` on."""
-        self._may_shift = max(time, self._shift[-1] + self._durations.shift)
+        self._may_shift = max(time, self._shifted[-1])
         self._roomy += 1
         self._advance_shift()
 
-    def _finish_job(self, job: ArrayJob, start: int, end: int) -> None:
-        """What the job leaves: cells, slot and bank."""
+    def _finish_job(self, job: ArrayJob, start: int, end: int) -> int:
+        """What the job leaves: cells, slot and bank. From when its sums are written."""
         written = end - 1 + self._durations.result
-        if self._double_buffer:
+        if self._output_stationary:
+            self._left_fifo.append(end)
+            if not job.finish_bank:
+                written = end
+            else:
+                self._last_pair = end - 1
+        elif self._double_buffer:
             if job.new_weights:
                 self._make_room(start)
         elif job.last_use:
@@ -238,6 +266,7 @@ class _Scheduler:
                 self._bank_full[job.bank] = written
             else:
                 self._bank_free[job.bank] = written
+        return written
 
     # -- store ---------------------------------------------------------------------------------
 

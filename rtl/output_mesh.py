@@ -1,0 +1,89 @@
+"""The mesh of output-stationary cells: structure only, no control."""
+
+from amaranth import *
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from .checks import check_integer
+from .output_cell import OutputStationaryCell
+
+__all__ = ["OutputMesh"]
+
+
+class OutputMesh(wiring.Component):
+    """`rows` x `cols` cells; activations enter on the left, weights at the top, sums leave below.
+
+    Lanes are expected skewed: what enters row r (column c) belongs r (c) cycles later than what
+    enters row 0 (column 0). Never stalls.
+
+    Parameters
+    ----------
+    format : IntegerFormat
+    rows, cols : int
+        Cells along M and along N.
+    mac_latency : int
+        See :class:`OutputStationaryCell`.
+
+    Members
+    -------
+    i_rows : In(ArrayLayout(row_layout, rows))
+        Activation, `first` and `last` of each row.
+    i_cols : In(ArrayLayout(col_layout, cols))
+        Weight of each column, and `start`, which reaches all its cells at once.
+    o : Out(ArrayLayout(format.sum_shape, cols))
+        Results that leave the bottom row.
+    """
+
+    def __init__(self, *, format, rows, cols, mac_latency=1):
+        check_integer("rows", rows, 1, 1024)
+        check_integer("cols", cols, 1, 1024)
+        self._rows, self._cols = rows, cols
+        self._cell = {"format": format, "mac_latency": mac_latency}
+        super().__init__({
+            "i_rows": In(data.ArrayLayout(self.row_layout(format), rows)),
+            "i_cols": In(data.ArrayLayout(self.col_layout(format), cols)),
+            "o": Out(data.ArrayLayout(format.sum_shape, cols)),
+        })
+
+    @staticmethod
+    def row_layout(format):
+        """What enters a row in one cycle."""
+        return data.StructLayout({"activation": format.activation_shape, "first": 1, "last": 1})
+
+    @staticmethod
+    def col_layout(format):
+        """What enters a column in one cycle."""
+        return data.StructLayout({"weight": format.weight_shape, "start": 1})
+
+    @staticmethod
+    def latency(rows, mac_latency):
+        """Cycles from row 0's last activation on `i_rows` to column 0's bottom result on `o`."""
+        return OutputStationaryCell.latency(mac_latency) + rows - 1
+
+    def elaborate(self, platform):
+        m = Module()
+        cells = {}
+        for r in range(self._rows):
+            for c in range(self._cols):
+                cells[r, c] = cell = OutputStationaryCell(**self._cell)
+                m.submodules[f"cell_{r}_{c}"] = cell
+                if c == 0:
+                    row = self.i_rows[r]
+                    m.d.comb += [cell.activation_in.eq(row.activation),
+                                 cell.first_in.eq(row.first),
+                                 cell.last_in.eq(row.last)]
+                else:
+                    left = cells[r, c - 1]
+                    m.d.comb += [cell.activation_in.eq(left.activation_out),
+                                 cell.first_in.eq(left.first_out),
+                                 cell.last_in.eq(left.last_out)]
+                if r == 0:
+                    m.d.comb += cell.weight_in.eq(self.i_cols[c].weight)
+                else:
+                    above = cells[r - 1, c]
+                    m.d.comb += [cell.weight_in.eq(above.weight_out),
+                                 cell.sum_in.eq(above.sum_out)]
+                m.d.comb += cell.start.eq(self.i_cols[c].start)
+        m.d.comb += self.o.as_value().eq(
+            Cat(cells[self._rows - 1, c].sum_out for c in range(self._cols)))
+        return m
