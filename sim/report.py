@@ -23,7 +23,7 @@ from .report_format import (
 )
 from .result import Check, Result, UnitCounters
 
-__all__ = ["print_report"]
+__all__ = ["differing", "print_report"]
 
 #: What an item of the difference to the bound means.
 ITEMS = {
@@ -219,6 +219,17 @@ def _difference(console: Console, result: Result) -> None:
     console.print(table)
 
 
+def differing(check: Check) -> tuple[str, str]:
+    """Expected and actual of a failed check as text; of many numbers those that differ."""
+    expected, actual = check["expected"], check["actual"]
+    if isinstance(expected, Mapping) and isinstance(actual, Mapping):
+        names = [name for name in dict.fromkeys([*expected, *actual])
+                 if expected.get(name) != actual.get(name)]
+        return tuple(", ".join(f"{name}={side.get(name)}" for name in names)  # type: ignore
+                     for side in (expected, actual))
+    return str(expected), str(actual)
+
+
 def _checks(console: Console, checks: Sequence[Check]) -> None:
     failed = [check for check in checks if not check["ok"]]
     if not failed:
@@ -230,7 +241,7 @@ def _checks(console: Console, checks: Sequence[Check]) -> None:
     for header in ("check", "expected", "actual"):
         table.add_column(header, overflow="fold")
     for check in failed[:MOST_CHECKS]:
-        table.add_row(check["name"], str(check["expected"]), str(check["actual"]))
+        table.add_row(check["name"], *differing(check))
     console.print(table)
     if len(failed) > MOST_CHECKS:
         console.print(f"and {len(failed) - MOST_CHECKS} more")

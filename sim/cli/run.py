@@ -13,7 +13,7 @@ from ...rtl import Design
 from ...workloads.registry import WORKLOADS, build
 from ..analytic import estimate
 from ..errors import OptionError
-from ..report import print_report
+from ..report import differing, print_report
 from ..result import Result, document
 from ..simulate import BACKENDS, LEVELS, TIMINGS, VcdOptions, Workload, simulate
 from .group import FAILED, INTERRUPTED
@@ -127,7 +127,7 @@ def _run(request: _Request) -> tuple[list[Result], bool]:
                     progress=progress))
         except KeyboardInterrupt:
             line = f"interrupted at level {level} after {progress.cycles:,} cycles"
-            if level == "rtl" and request.vcd is not None:
+            if level == "rtl" and request.vcd is not None and progress.cycles:
                 line += f"; the waveform up to there is {request.vcd.path}"
             click.echo(line, err=True)
             return results, True
@@ -160,6 +160,7 @@ def _failed_checks(results: Sequence[Result]) -> int:
     """Name each failed check on stderr; the exit status."""
     failed = [check for result in results for check in result.checks if not check["ok"]]
     for check in failed:
-        click.echo(f"check {check['name']} failed: expected {check['expected']}, actual "
-                   f"{check['actual']}", err=True)
+        expected, actual = differing(check)
+        click.echo(f"check {check['name']} failed: expected {expected}, actual {actual}",
+                   err=True)
     return FAILED if failed else 0
