@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -139,7 +140,7 @@ def _report(request: _Request, results: Sequence[Result]) -> None:
     files = {}
     if request.vcd is not None:
         files["waveform"] = (f"{request.vcd.path}  (open it: cubewave waves "
-                             f"{request.vcd.path})")
+                             f"{shlex.quote(request.vcd.path)})")
     if request.json_path is not None:
         text = json.dumps(document(list(results)), indent=2, allow_nan=False) + "\n"
         if request.json_path == "-":
