@@ -22,8 +22,9 @@ class MemoryChannel(wiring.Component):
     free and every earlier request has started. It occupies the channel for
     :meth:`MemoryTiming.occupancy` cycles and the port for :meth:`MemoryTiming.hold`. With a start
     in cycle k, the last rows of a load leave in cycle k + hold + latency + `LATENCY`; a store is
-    complete before cycle k + max(occupancy, rows) + latency. The rows of a load come in its last
-    cycles, one beat a cycle; those of a store are taken as they come.
+    complete before cycle k + max(occupancy, rows) + latency, but never before its last row has
+    come, in cycle k + rows. The rows of a load come in its last cycles, one beat a cycle; those
+    of a store are taken as they come.
 
     Throughput 1 descriptor per cycle (unlimited bandwidth); loads never stall on the way back.
 
@@ -67,7 +68,7 @@ class MemoryChannel(wiring.Component):
             rows = core.store.payload.rows
             m.d.sync += complete_at.eq(
                 now + Mux(occupancy > rows, occupancy, rows) + self._timing.latency)
-        m.d.comb += core.stores_under_way.eq(now < complete_at)
+        m.d.comb += core.stores_under_way.eq((now < complete_at) | core.rows.valid)
         m.submodules.storage = self.storage
         connect(m, flipped(self).core.rows, self.storage.write)
         return m

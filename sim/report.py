@@ -23,7 +23,7 @@ from .report_format import (
 )
 from .result import Check, Result, UnitCounters
 
-__all__ = ["print_report"]
+__all__ = ["differing", "print_report"]
 
 #: What an item of the difference to the bound means.
 ITEMS = {
@@ -142,15 +142,14 @@ def _figures(console: Console, result: Result) -> None:
     if result.units:
         grid.add_row("cycles", count(cycles), f"{time} at {si(design.clock_hz, 'Hz')}")
     else:
-        grid.add_row("bound", count(cycles), f"cycles at least, limited by {result.limited_by}; "
-                                             f"{time} at {si(design.clock_hz, 'Hz')}")
-    macs = Fraction(result.useful_macs, cycles)
-    peak = design.macs_per_cycle
+        grid.add_row("bound", count(cycles), f"cycles at least, {time}; limited by "
+                                             f"{result.limited_by}")
+    macs, peak = Fraction(result.useful_macs, cycles), design.macs_per_cycle
     grid.add_row("useful MACs", count(result.useful_macs),
-                 f"{number(macs)} of {count(peak)} MAC/cycle, {si(macs * design.clock_hz, 'MAC/s')}"
-                 f" of {si(peak * design.clock_hz, 'MAC/s')}")
+                 f"{number(macs)} of {count(peak)} MAC/cycle")
     grid.add_row("utilization", percent(result.useful_macs, peak * cycles),
-                 ("" if result.units else "at most; ") + "useful MACs / (rows x cols x cycles)")
+                 f"{si(macs * design.clock_hz, 'MAC/s')} of {si(peak * design.clock_hz, 'MAC/s')}"
+                 + ("" if result.units else ", at most"))
     _traffic(grid, result)
     if result.simulate_seconds:
         grid.add_row("host time", f"{result.simulate_seconds:.2f} s",
@@ -184,21 +183,23 @@ def _traffic(grid: Table, result: Result) -> None:
 
 
 def _table(*columns: tuple[str, str]) -> Table:
+    """A table of numbers, which are never cut; a column without a header may wrap."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold underline")
     for header, justify in columns:
-        table.add_column(header, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+        table.add_column(header, justify=justify, no_wrap=bool(header))  # type: ignore[arg-type]
     return table
 
 
 def _units(console: Console, result: Result) -> None:
     table = _table(("unit", "left"), ("state", "left"), ("cycles", "right"), ("share", "right"),
                    ("", "left"))
+    width = max(0, min(BAR_WIDTH, console.width - 44))
     for name, unit in result.units.items():
         for row, (state, cycles, style) in enumerate(_states(unit)):
             share = cycles / result.cycles
             table.add_row(Text("" if row else name, style="bold"), Text(state, style=style),
                           count(cycles), percent(cycles, result.cycles),
-                          Text(bar(share, BAR_WIDTH, _unicode(console)), style=style))
+                          Text(bar(share, width, _unicode(console)), style=style))
     console.print(table)
 
 
@@ -219,6 +220,17 @@ def _difference(console: Console, result: Result) -> None:
     console.print(table)
 
 
+def differing(check: Check) -> tuple[str, str]:
+    """Expected and actual of a failed check as text; of many numbers those that differ."""
+    expected, actual = check["expected"], check["actual"]
+    if isinstance(expected, Mapping) and isinstance(actual, Mapping):
+        names = [name for name in dict.fromkeys([*expected, *actual])
+                 if expected.get(name) != actual.get(name)]
+        return tuple(", ".join(f"{name}={side.get(name)}" for name in names)  # type: ignore
+                     for side in (expected, actual))
+    return str(expected), str(actual)
+
+
 def _checks(console: Console, checks: Sequence[Check]) -> None:
     failed = [check for check in checks if not check["ok"]]
     if not failed:
@@ -230,7 +242,7 @@ def _checks(console: Console, checks: Sequence[Check]) -> None:
     for header in ("check", "expected", "actual"):
         table.add_column(header, overflow="fold")
     for check in failed[:MOST_CHECKS]:
-        table.add_row(check["name"], str(check["expected"]), str(check["actual"]))
+        table.add_row(check["name"], *differing(check))
     console.print(table)
     if len(failed) > MOST_CHECKS:
         console.print(f"and {len(failed) - MOST_CHECKS} more")

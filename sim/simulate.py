@@ -142,7 +142,11 @@ def _rtl(design: Design, workload: Workload, vcd: VcdOptions | None,
     if vcd is not None:
         from .waves import Recorder
         recorder = Recorder(design, vcd)
-    run = run_pysim(design, program, progress=progress, recorder=recorder)
+    try:
+        run = run_pysim(design, program, progress=progress, recorder=recorder)
+    finally:
+        if recorder is not None:
+            recorder.close()
     counters = dict(run.counters)
     units = units_of(counters, UNITS)
     cycles = counters["cycles"]

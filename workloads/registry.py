@@ -181,34 +181,28 @@ def option_text(options: Mapping[str, str], names: Iterable[str]) -> str:
 # -- matrix products ---------------------------------------------------------------------------
 
 FILES = (
-    Parameter(MatrixFile("a", "", "left operand, m x k integers from a file; needs b"), None,
-              "random"),
-    Parameter(MatrixFile("b", "", "right operand, k x n integers from a file; needs a"), None,
-              "random"),
+    Parameter(MatrixFile("a", "", "left operand, with b"), None, "random"),
+    Parameter(MatrixFile("b", "", "right operand, with a"), None, "random"),
 )
 
 CHOICES = (
-    Parameter(FlagField("unsigned", "", "the elements of a are unsigned"), False),
-    Parameter(FlagField("a_resident", "", "a is in the operand slots before the run"), False),
-    Parameter(FlagField("store_output", "", "write the result to memory; false leaves it on "
-                        "chip"), True),
-    Parameter(FlagField("accumulate", "", "add to what the accumulators hold, 0 at the start of "
-                        "a run"), False),
-    Parameter(IntegerField("m_tile", "rows", "rows of a block of a, whose sums share a bank; at "
-                           "most m and the design's accumulator_rows", 1, LARGEST), None, "most"),
-    Parameter(ChoiceField("order", "", "loop order of the output tiles, outer loop first",
-                          ORDERS), ORDERS[0]),
-    Parameter(IntegerField("slices_per_slot", "slices", "parts [rows of the block, design's "
-                           "rows] of a in one operand slot; at most as many as fit", 1, LARGEST),
-              None, "even"),
+    Parameter(FlagField("unsigned", "", "elements of a are unsigned"), False),
+    Parameter(FlagField("a_resident", "", "a is in the slots before the run"), False),
+    Parameter(FlagField("store_output", "", "write the result to memory"), True),
+    Parameter(FlagField("accumulate", "", "add to the accumulators, 0 at first"), False),
+    Parameter(IntegerField("m_tile", "rows", "rows of a whose sums share a bank; at most "
+                           "accumulator_rows", 1, LARGEST), None, "most"),
+    Parameter(ChoiceField("order", "", "loops over output tiles, outer first", ORDERS),
+              ORDERS[0]),
+    Parameter(IntegerField("slices_per_slot", "slices", "parts of a that share a slot; at most "
+                           "as many as fit", 1, LARGEST), None, "even"),
 )
 
 
 def _sizes(m: int, k: int, n: int) -> tuple[Parameter, ...]:
-    return (Parameter(IntegerField("m", "rows", "rows of a and of the result", 1, LARGEST), m),
+    return (Parameter(IntegerField("m", "rows", "rows of a", 1, LARGEST), m),
             Parameter(IntegerField("k", "columns", "columns of a, rows of b", 1, LARGEST), k),
-            Parameter(IntegerField("n", "columns", "columns of b and of the result", 1, LARGEST),
-                      n))
+            Parameter(IntegerField("n", "columns", "columns of b", 1, LARGEST), n))
 
 
 class _FileGemm(Gemm):
@@ -257,7 +251,7 @@ def _q_projection(options: Mapping[str, str], values: dict[str, Any],
 WORKLOADS = {spec.name: spec for spec in (
     WorkloadSpec("gemm", "matrix product a[m, k] x b[k, n] of random integers that cannot "
                  "overflow, or of two files", (*_sizes(5, 9, 10), *FILES, *CHOICES), _gemm),
-    WorkloadSpec("q-projection", "Qwen3-8B's query projection x[m, 4096] x w[4096, 4096], random "
+    WorkloadSpec("q-projection", "Qwen3-8B's query projection a[m, 4096] x b[4096, 4096] of random "
                  "integers that cannot overflow", (*_sizes(16, 4096, 4096), *CHOICES),
                  _q_projection),
 )}

@@ -8,7 +8,7 @@ register and its value in every cycle, and speed up a mesh of cells several time
 * the clocked statements of all fragments run in one process.
 """
 
-from amaranth.hdl import Signal
+from amaranth.hdl import Cat, Fragment, Signal
 from amaranth.hdl._ast import Assign, SignalDict, Switch, _StatementList
 from amaranth.hdl._mem import MemoryInstance
 from amaranth.hdl._xfrm import FragmentTransformer, StatementTransformer, ValueTransformer
@@ -32,6 +32,25 @@ class FlatDesign:
     def signal(self, signal):
         """The signal that holds the value of `signal` in the rewritten design."""
         return self._aliases.get(signal, signal)
+
+    def capture(self, signals):
+        """Add a register that takes the values of `signals` at every clock edge.
+
+        Parameters
+        ----------
+        signals : list of Signal
+            Of the rewritten design.
+
+        Returns
+        -------
+        Signal
+            Their bits, those of the first one lowest.
+        """
+        captured = Signal(sum(len(signal) for signal in signals), name="captured")
+        probe = Fragment()
+        probe.add_statements("sync", captured.eq(Cat(*signals)))
+        self.fragment.add_subfragment(probe)
+        return captured
 
 
 class _Substitution(FragmentTransformer, ValueTransformer, StatementTransformer):

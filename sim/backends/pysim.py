@@ -32,8 +32,8 @@ class PysimMachine:
     design : Design
     lines, commands : int
         See :class:`Machine`.
-    recorder : object with `attach(machine, flat)` returning an async test bench, or None
-        Records waveforms; see `sim/waves`.
+    recorder : Recorder or None
+        Records the waveform; see `sim/waves`. It sees the machine as elaborated and as flattened.
     """
 
     def __init__(self, design: Design, lines: int, commands: int, recorder=None):
@@ -41,12 +41,15 @@ class PysimMachine:
         self.machine = machine = Machine(design=design, lines=lines, commands=commands)
         driven = [machine.go, machine.clear,
                   *(getattr(machine, f"{name}_length") for name in QUEUES)]
-        self.flat = flatten(Fragment.get(machine, None), keep=driven)
+        elaborated = Fragment.get(machine, None)
+        self.flat = flatten(elaborated, keep=driven)
+        self._recorder = recorder
+        record = recorder and recorder.attach(machine, self.flat, elaborated)
         self._simulator = Simulator(self.flat.fragment)
         self._simulator.add_clock(CLOCK_PERIOD)
         self._simulator.add_testbench(self._testbench)
-        if recorder is not None:
-            self._simulator.add_testbench(recorder.attach(machine, self.flat), background=True)
+        if record is not None:
+            self._simulator.add_testbench(record, background=True)
         self._job: tuple[Program, Progress | None] | None = None
         self._run: RawRun | None = None
         #: Cycles without progress after which a run is stopped.
@@ -81,6 +84,8 @@ class PysimMachine:
         self._write_memory(ctx, program)
         if program.preload:
             await self._phase(ctx, {"loader": program.preload}, None)
+        if self._recorder is not None:
+            self._recorder.start()
         commands = {name: program.queue(name) for name in QUEUES}
         rows = sum(job.rows for job in program.jobs)
         seconds = await self._phase(

@@ -37,7 +37,7 @@ def command(name: str | None, as_json: bool) -> None:
         document = {"schema": 1, "designs": [_entry(*item) for item in designs.items()]}
         sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
         return
-    with output_console() as console:
+    with output_console(least=80) as console:
         if name is None:
             _print_list(console, designs)
         else:

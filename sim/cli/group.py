@@ -1,7 +1,9 @@
 """The group of commands, with one line and one exit status for each kind of end."""
 
+import errno
 import importlib
 import importlib.metadata
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -69,6 +71,7 @@ class CommandGroup(click.Group):
             status = super().main(args, prog_name or "cubewave", complete_var,
                                   standalone_mode=False,
                                   windows_expand_args=windows_expand_args, **extra)
+            sys.stdout.flush()
         except click.exceptions.NoArgsIsHelpError as error:
             click.echo(error.ctx.get_help() if error.ctx else "")
             status = 0
@@ -87,7 +90,25 @@ class CommandGroup(click.Group):
         except (click.Abort, KeyboardInterrupt):
             click.echo("interrupted", err=True)
             status = INTERRUPTED
+        except OSError as error:  # a full disk, or nobody reads stdout any more
+            _drop_stdout()
+            if error.errno == errno.EPIPE:
+                status = FAILED
+            else:
+                _fail(f"{error.filename or 'output'}: cannot be written: {error.strerror}")
+                status = BAD_INPUT
         sys.exit(status)
+
+
+def _drop_stdout() -> None:
+    """Let what stdout still holds go nowhere, or Python would complain once more at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, sys.stdout.fileno())
+    except (OSError, ValueError):  # not a file of the system
+        pass
+    finally:
+        os.close(nowhere)
 
 
 def _print_version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:

@@ -41,8 +41,13 @@ def advice(design: Design, bound: int, recording: bool = False) -> str | None:
     if seconds < LONG_SECONDS:
         return None
     return (f"note: level rtl will take {_duration(seconds)} or more ({bound:,} cycles at least, "
-            f"at about {rtl_speed(design, recording):,.3g} cycles/s on an array of "
+            f"at about {_rounded(rtl_speed(design, recording))} cycles/s on an array of "
             f"{design.rows}x{design.cols}); --level analytic answers at once")
+
+
+def _rounded(speed: float) -> str:
+    """Two digits: 1,700."""
+    return f"{float(f'{speed:.2g}'):,.4g}" if speed < 10 else f"{float(f'{speed:.2g}'):,.0f}"
 
 
 def _duration(seconds: float) -> str:

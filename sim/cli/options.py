@@ -111,22 +111,24 @@ def check_outputs(outputs: dict[str, str | None], inputs: Iterable[str] = ()) ->
     inputs : iterable of str
         Files that the run reads.
     """
-    taken = {os.path.realpath(path): "an input of this run" for path in inputs}
+    taken = {os.path.realpath(path): "an input of the same command" for path in inputs}
     for option, path in outputs.items():
         if path is None or path == "-":
             continue
-        problem = taken.get(os.path.realpath(path)) or _unwritable(path)
+        problem = taken.get(os.path.realpath(path)) or _unwritable(path, option != "--json")
         if problem:
             raise OptionError(f"{option} {path}: cannot be written: {problem}")
         taken[os.path.realpath(path)] = f"the file of {option} too"
 
 
-def _unwritable(path: str) -> str:
+def _unwritable(path: str, is_read_again: bool) -> str:
     folder = os.path.dirname(path) or "."
     try:
         if os.path.isdir(path) or not os.path.basename(path):
             return "not a file name"
         if os.path.exists(path):
+            if is_read_again and not os.path.isfile(path):
+                return "not a regular file"
             return "" if os.access(path, os.W_OK) else "no permission"
         if not os.path.isdir(folder):
             return f"there is no folder {folder}"

@@ -10,12 +10,20 @@ __all__ = ["output_console"]
 
 
 @contextmanager
-def output_console() -> Iterator[Console]:
-    """A console that prints when the block ends: in colour on a terminal, else plain text."""
+def output_console(least: int = 60) -> Iterator[Console]:
+    """A console that prints when the block ends: in colour on a terminal, else plain text.
+
+    Parameters
+    ----------
+    least : int
+        Columns that the output needs; in a narrower terminal lines wrap and nothing is cut.
+    """
     console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
-    if console.is_terminal:
-        yield console
-        return
+    if console.width < least:
+        console.width = least
     with console.capture() as capture:
         yield console
-    sys.stdout.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+    text = capture.get()
+    if not console.is_terminal:
+        text = "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+    sys.stdout.write(text)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from ...rtl import Design
 from ...workloads.registry import WORKLOADS, build
 from ..analytic import estimate
 from ..errors import OptionError
-from ..report import print_report
+from ..report import differing, print_report
 from ..result import Result, document
 from ..simulate import BACKENDS, LEVELS, TIMINGS, VcdOptions, Workload, simulate
 from .group import FAILED, INTERRUPTED
@@ -127,7 +128,7 @@ def _run(request: _Request) -> tuple[list[Result], bool]:
                     progress=progress))
         except KeyboardInterrupt:
             line = f"interrupted at level {level} after {progress.cycles:,} cycles"
-            if level == "rtl" and request.vcd is not None:
+            if level == "rtl" and request.vcd is not None and progress.cycles:
                 line += f"; the waveform up to there is {request.vcd.path}"
             click.echo(line, err=True)
             return results, True
@@ -139,7 +140,7 @@ def _report(request: _Request, results: Sequence[Result]) -> None:
     files = {}
     if request.vcd is not None:
         files["waveform"] = (f"{request.vcd.path}  (open it: cubewave waves "
-                             f"{request.vcd.path})")
+                             f"{shlex.quote(request.vcd.path)})")
     if request.json_path is not None:
         text = json.dumps(document(list(results)), indent=2, allow_nan=False) + "\n"
         if request.json_path == "-":
@@ -160,6 +161,7 @@ def _failed_checks(results: Sequence[Result]) -> int:
     """Name each failed check on stderr; the exit status."""
     failed = [check for result in results for check in result.checks if not check["ok"]]
     for check in failed:
-        click.echo(f"check {check['name']} failed: expected {check['expected']}, actual "
-                   f"{check['actual']}", err=True)
+        expected, actual = differing(check)
+        click.echo(f"check {check['name']} failed: expected {expected}, actual {actual}",
+                   err=True)
     return FAILED if failed else 0

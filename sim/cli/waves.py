@@ -22,7 +22,7 @@ def command(file: str) -> None:
     save_file = write_gtkw(file)
     click.echo(f"save file  {save_file}")
     if not open_waves(file):
-        click.echo(f"GTKWave was not started; where it is installed: gtkwave {save_file}")
+        click.echo(f"GTKWave could not be started here; where it can: gtkwave {save_file}")
 
 
 def _check(file: str) -> None:

@@ -29,7 +29,7 @@ def command(name: str | None, as_json: bool) -> None:
         document = {"schema": 1, "workloads": [_entry(spec) for spec in chosen]}
         sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
         return
-    with output_console() as console:
+    with output_console(least=72) as console:
         for number, spec in enumerate(chosen):
             if number:
                 console.print()

@@ -1,0 +1,129 @@
+"""Finds what a waveform of an elaborated design shows, and under which names."""
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from amaranth.hdl import Fragment, Signal, Value, signed
+from amaranth.hdl._ast import SignalSet
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+
+from ...rtl import Design
+from ...rtl.delay import Delay
+from ...rtl.mac import WeightStationaryCell
+from ...rtl.matrix_unit import MatrixUnit
+from ...rtl.skew import Skew
+from .fields import Field, fields
+
+__all__ = ["Depth", "MemoryTrace", "Trace", "memories", "traces"]
+
+Scope = tuple[str, ...]
+
+
+class Depth(enum.IntEnum):
+    """How much a waveform shows; each depth includes the ones before."""
+    CONTROL = 0  # ports and registers of all units
+    CELLS = 1    # and of the cells and of the registers that move in lock-step with them
+    MEMORY = 2   # and the contents of all memories
+
+
+#: Components that only a deeper waveform shows.
+_DEPTHS = {WeightStationaryCell: Depth.CELLS, Skew: Depth.CELLS, Delay: Depth.CELLS,
+           Memory: Depth.MEMORY}
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A field of a signal, and where the waveform shows it.
+
+    Attributes
+    ----------
+    scope : tuple of str
+        Names of the modules around it, the outermost first.
+    name : str
+        Its name there; "__" separates levels, as in exported Verilog: `i__payload__base`.
+    signal : Signal
+    field : Field
+    is_register : bool
+        Holds its value from one clock edge to the next.
+    """
+    scope: Scope
+    name: str
+    signal: Signal
+    field: Field
+    is_register: bool = False
+
+
+@dataclass(frozen=True)
+class MemoryTrace:
+    """A memory whose contents can be shown in this scope."""
+    scope: Scope
+    memory: Memory
+
+
+def traces(top: Fragment, design: Design, depth: Depth) -> Iterator[Trace]:
+    """Every port and every named register, down to `depth`.
+
+    Parameters
+    ----------
+    top : Fragment
+        The elaborated :class:`Machine`, before :func:`flatten`.
+    """
+    for scope, fragment, component in _components(top, ("machine",)):
+        if _DEPTHS.get(type(component), Depth.CONTROL) <= depth and type(component) is not Memory:
+            yield from _traces(scope, fragment, component, design)
+
+
+def memories(top: Fragment) -> Iterator[MemoryTrace]:
+    """Every memory of an elaborated machine."""
+    for scope, _fragment, component in _components(top, ("machine",)):
+        if isinstance(component, Memory):
+            yield MemoryTrace(scope, component)
+
+
+def _components(fragment, scope):
+    origins = fragment.origins or ()
+    yield scope, fragment, next(
+        (origin for origin in origins if isinstance(origin, wiring.Component)), None)
+    for subfragment, name, _src_loc in fragment.subfragments:
+        yield from _components(subfragment, (*scope, name))
+
+
+def _traces(scope, fragment, component, design):
+    registers = SignalSet(signal for statement in fragment.statements.get("sync", ())
+                          for signal in statement._lhs_signals())
+    used, seen = set(), SignalSet()
+    for name, signal in [*_ports(component), *((signal.name, signal) for signal in registers)]:
+        if signal in seen or name.startswith("$"):
+            continue
+        seen.add(signal)
+        layout = _lanes(component, name, design)
+        for field in fields(signal, layout):
+            yield Trace(scope, _unique(name + field.suffix, used), signal, field,
+                        signal in registers)
+
+
+def _ports(component):
+    if component is None:
+        return
+    for path, _member, value in component.signature.flatten(component):
+        signal = Value.cast(value)
+        if isinstance(signal, Signal):
+            yield "__".join(str(part) for part in path), signal
+
+
+def _lanes(component, name, design):
+    """Layout of a port that is declared as plain bits and yet holds one number per lane."""
+    if isinstance(component, MatrixUnit) and name == "activations":
+        return data.ArrayLayout(signed(design.activation_bits), design.rows)
+    return None
+
+
+def _unique(name, used):
+    number, candidate = 1, name
+    while candidate in used:
+        number += 1
+        candidate = f"{name}_{number}"
+    used.add(candidate)
+    return candidate

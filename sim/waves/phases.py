@@ -1,0 +1,45 @@
+"""The phases of a run, which the waveform's markers show."""
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from .reader import Waveform
+
+__all__ = ["Phases", "read_phases"]
+
+
+@dataclass
+class Phases:
+    """Cycles at which a run changes its character; None while they have not come.
+
+    Attributes
+    ----------
+    first_row, last_row : int or None
+        First and last cycle in which an activation row enters the array.
+    last_store : int or None
+        Last cycle in which the store unit is busy: the last write is on its way.
+    """
+    first_row: int | None = None
+    last_row: int | None = None
+    last_store: int | None = None
+
+    def add(self, cycle: int, row_enters: bool, stores: bool) -> None:
+        """Note what happens in a cycle; cycles come in order."""
+        if row_enters:
+            self.last_row = cycle
+            if self.first_row is None:
+                self.first_row = cycle
+        if stores:
+            self.last_store = cycle
+
+
+def read_phases(path: str | os.PathLike[str]) -> Phases:
+    """The phases that a VCD file of ours shows."""
+    waves = Waveform(path, ["machine.cycle", "machine.array_busy", "machine.store_busy"])
+    cycles = waves["machine.cycle"]
+    rows, stores = (cycles[np.flatnonzero(waves[f"machine.{unit}_busy"])]
+                    for unit in ("array", "store"))
+    return Phases(int(rows[0]) if rows.size else None, int(rows[-1]) if rows.size else None,
+                  int(stores[-1]) if stores.size else None)
