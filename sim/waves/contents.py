@@ -29,7 +29,7 @@ class Contents:
                  declare: Callable[[tuple[str, ...], str, Field], list[Any]],
                  probe: Probe) -> None:
         memory = trace.memory
-        layout = fields(Signal(memory.shape))
+        layout = fields(Value.cast(Signal(memory.shape)))
         self._rows: dict[int, tuple[Value, list[Any]]] = {}
         for row in range(memory.depth):
             sinks = [sink for field in layout

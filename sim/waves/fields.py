@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from amaranth.hdl import Format, Signal
+from amaranth.hdl import Format, Signal, Value
 from amaranth.hdl._ast import Operator, Slice
 
 __all__ = ["Field", "fields"]
@@ -34,7 +34,7 @@ class Field:
         return value >> self.offset & (1 << self.width) - 1
 
 
-def fields(signal: Signal, layout=None) -> list[Field]:
+def fields(signal: Value, layout=None) -> list[Field]:
     """All fields of a signal, in the order of its layout; the signal itself when it has none.
 
     Parameters

@@ -5,6 +5,8 @@ cycle, as anybody with the file could. What the numbers of a status mean stands 
 """
 
 import os
+import traceback
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -73,6 +75,9 @@ class Waveform:
         try:
             self._vcd = VCDVCD(os.fspath(path), signals=names)
         except (ValueError, IndexError) as error:
+            with warnings.catch_warnings():  # vcdvcd has not closed the file
+                warnings.simplefilter("ignore", ResourceWarning)
+                traceback.clear_frames(error.__traceback__)
             raise OptionError(f"{os.fspath(path)}: not a valid VCD file: {error}") from None
         for name in names:
             if name not in self._vcd.references_to_ids:

@@ -18,7 +18,7 @@ from .hierarchy import Depth, Trace, memories, traces
 from .phases import Phases
 from .probe import Probe
 from .reader import HISTORY_COUNTERS, NEEDED, read_counters
-from .save_file import write_gtkw
+from .save_file import gtkw_path, write_gtkw
 from .writer import VcdFile
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ class Recorder:
         self._design, self._options = design, options
         self._first = options.cycles[0] if options.cycles else 0
         self._last = options.cycles[1] if options.cycles else None
+        gtkw_path(options.path)  # refuses one that it would overwrite
         self._filter = re.compile(options.signals or "")
         self._file = VcdFile(
             options.path, clock_hz=design.clock_hz, first_cycle=self._first,

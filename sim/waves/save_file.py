@@ -12,7 +12,7 @@ from .layout import GROUPS, Group, Row
 from .phases import Phases, read_phases
 from .reader import read_header
 
-__all__ = ["write_gtkw"]
+__all__ = ["gtkw_path", "write_gtkw"]
 
 _WIDTH, _HEIGHT = 1600, 1000  # of the window, in pixels
 _NAMES_WIDTH = 290            # of its part that shows names and values
@@ -21,6 +21,21 @@ _FRAME = 200                  # pixels in the unit of GTKWave's zoom
 _SHOWN_CYCLES = 120           # at most, when the file is opened
 _OPEN_LANES = 8               # a group with more lines starts closed
 _TAIL = 1 << 16               # bytes at the end of a file in which its last time stamp stands
+
+
+def gtkw_path(vcd_path: str | os.PathLike[str]) -> str:
+    """Where the save file of a waveform is: beside it.
+
+    Raises
+    ------
+    OptionError
+        That is the waveform itself.
+    """
+    vcd_path = os.fspath(vcd_path)
+    path = os.path.splitext(vcd_path)[0] + ".gtkw"
+    if path == vcd_path:
+        raise OptionError(f"vcd {vcd_path}: .gtkw is the ending of the save file beside it")
+    return path
 
 
 def write_gtkw(vcd_path: str | os.PathLike[str], phases: Phases | None = None) -> str:
@@ -46,7 +61,7 @@ def write_gtkw(vcd_path: str | os.PathLike[str], phases: Phases | None = None) -
     header = read_header(vcd_path)
     if phases is None:
         phases = read_phases(vcd_path)
-    path = os.path.splitext(vcd_path)[0] + ".gtkw"
+    path = gtkw_path(vcd_path)
     try:
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             save = GTKWSave(file)

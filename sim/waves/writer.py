@@ -99,9 +99,9 @@ class VcdFile:
         for variable, value in changes:
             change(variable, start, value)
         change(self._clk, start + self._half, 1)
-        self._flush()
         self._end = start + 2 * self._half
         self.has_cycles = True
+        self._flush()
 
     def _flush(self) -> None:
         buffer = self._buffer
