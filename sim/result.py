@@ -54,8 +54,8 @@ class Result:
         Real elements only; padding never counts.
     exchange_bytes : int
         Traffic of a staged hand-off.
-    overflow : bool
-        Some accumulator overflowed.
+    overflow : bool or None
+        Some accumulator overflowed; None when no output was computed.
     units : dict of str to UnitCounters
         Empty at level analytic.
     counters : dict of str to int
@@ -81,7 +81,7 @@ class Result:
     bytes_written: int
     output: np.ndarray | None = None
     exchange_bytes: int = 0
-    overflow: bool = False
+    overflow: bool | None = None
     units: Mapping[str, UnitCounters] = field(default_factory=dict)
     counters: Mapping[str, int] = field(default_factory=dict)
     items: Mapping[str, int] = field(default_factory=dict)

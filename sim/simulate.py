@@ -2,7 +2,9 @@
 
 import os
 import re
-from dataclasses import dataclass
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,19 +14,20 @@ from ..rtl.design_fields import unknown_name
 from ..rtl.status import UNITS
 from ..workloads import Gemm
 from ..workloads.program import Program
-from .analytic import estimate
+from .analytic import GemmEstimate, estimate
 from .backends.pysim import run_pysim
 from .backends.run import Progress
-from .checks import run_checks
+from .checks import model_checks, output_checks, run_checks
+from .cycle import Durations, count, schedule
 from .errors import OptionError
 from .items import itemise, units_of
 from .result import Result
 
 __all__ = ["BACKENDS", "LEVELS", "TIMINGS", "VcdOptions", "Workload", "simulate"]
 
-LEVELS = ("rtl", "analytic")    # "cycle" joins with the schedule model
+LEVELS = ("rtl", "cycle", "analytic")
 BACKENDS = ("auto", "pysim")    # "compiled" joins with the compiled backend
-TIMINGS = ("rtl",)              # "ideal" joins with the level that has it
+TIMINGS = ("rtl", "ideal")
 
 
 class Workload(Protocol):
@@ -37,7 +40,7 @@ class Workload(Protocol):
 
     def describe(self) -> dict[str, Any]: ...
 
-    def program(self, design: Design) -> Program: ...
+    def program(self, design: Design, contents: bool = True) -> Program: ...
 
     def reference(self, design: Design) -> tuple[np.ndarray | None, bool]: ...
 
@@ -83,7 +86,7 @@ class VcdOptions:
 
 def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: str = "rtl",
              backend: str = "auto", vcd: str | os.PathLike[str] | VcdOptions | None = None,
-             progress: Progress | None = None) -> Result:
+             output: bool = True, progress: Progress | None = None) -> Result:
     """Run a workload.
 
     Parameters
@@ -91,20 +94,24 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
     design : Design
     workload : Gemm, QProjection, Sequence
     level : str
-        "rtl": the Amaranth core, cycle by cycle. "analytic": closed formulas.
+        "rtl": the Amaranth core, cycle by cycle. "cycle": the schedule model, with the same
+        cycles and counters. "analytic": closed formulas.
     timing : str
-        "rtl": fill, drain, weight shift and pipeline registers count.
+        "rtl": fill, drain, weight shift and pipeline registers count. "ideal", at level cycle:
+        service times only.
     backend : str
         Simulator of level rtl: "pysim", or "auto" to choose.
     vcd : path or VcdOptions
         Write a waveform of level rtl, and check its counters.
+    output : bool
+        False, at level cycle: compute no result matrix.
     progress : callable
         Called with cycles, activation rows so far, activation rows of the run.
 
     Raises
     ------
     OptionError
-        An unknown level, timing or backend, or a waveform of a level that has none.
+        An unknown level, timing or backend, or an option that the level does not have.
     WorkloadError
         The workload does not fit the design.
     DeadlockError
@@ -114,10 +121,17 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
                                ("backend", backend, BACKENDS)):
         if value not in valid:
             raise OptionError(unknown_name(name, value, valid))
+    if vcd is not None and level != "rtl":
+        raise OptionError(f"vcd needs level rtl, not {level}")
+    if timing == "ideal" and level != "cycle":
+        raise OptionError(f"timing ideal needs level cycle, not {level}")
+    if not output and level == "rtl":
+        raise OptionError("output False needs level cycle or analytic: the hardware of level rtl "
+                          "computes its output")
     if level == "analytic":
-        if vcd is not None:
-            raise OptionError("vcd needs level rtl, not analytic")
         return _analytic(design, workload)
+    if level == "cycle":
+        return _cycle(design, workload, timing, output)
     if vcd is not None and not isinstance(vcd, VcdOptions):
         vcd = VcdOptions(os.fspath(vcd))
     return _rtl(design, workload, vcd, progress)
@@ -125,13 +139,29 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
 
 def _analytic(design: Design, workload: Workload) -> Result:
     for part in workload.parts():
-        part.operands(design)
+        part.check(design)
     bounds = estimate(design, workload.parts())
     return Result(
         design=design, workload=workload.describe(), level="analytic", backend="", timing="rtl",
         cycles=bounds.bound, span=bounds.bound, useful_macs=bounds.counts["useful_macs"],
         bytes_read=bounds.counts["bytes_read"], bytes_written=bounds.counts["bytes_written"],
         counters=dict(bounds.counts), limited_by=bounds.limited_by)
+
+
+def _cycle(design: Design, workload: Workload, timing: str, output: bool) -> Result:
+    started = time.perf_counter()
+    program = workload.program(design, contents=False)
+    durations = Durations.of(design, timing)
+    counters = count(program, schedule(program, durations), durations)
+    seconds = time.perf_counter() - started
+    bounds = estimate(design, workload.parts(), timing)
+    result = _result(design, workload, "cycle", counters, bounds, timing=timing,
+                     seconds=seconds)
+    if output:
+        values, overflow = workload.reference(design)
+        result = replace(result, output=values, overflow=overflow)
+    result.checks.extend(run_checks(result, bounds))
+    return result
 
 
 def _rtl(design: Design, workload: Workload, vcd: VcdOptions | None,
@@ -147,18 +177,30 @@ def _rtl(design: Design, workload: Workload, vcd: VcdOptions | None,
     finally:
         if recorder is not None:
             recorder.close()
-    counters = dict(run.counters)
-    units = units_of(counters, UNITS)
-    cycles = counters["cycles"]
-    result = Result(
-        design=design, workload=workload.describe(), level="rtl", backend="pysim", timing="rtl",
-        cycles=cycles, span=counters["span"], useful_macs=counters["useful_macs"],
-        bytes_read=counters["bytes_read"], bytes_written=counters["bytes_written"],
-        output=run.outputs[-1] if run.outputs else None, overflow=run.overflow, units=units,
-        counters={name: value for name, value in counters.items() if "." not in name},
-        items=itemise(bounds, cycles, units["array"]), limited_by=bounds.limited_by,
-        simulate_seconds=run.seconds, vcd=None if vcd is None else vcd.path)
-    result.checks.extend(run_checks(result, bounds, *workload.reference(design)))
+    result = _result(design, workload, "rtl", run.counters, bounds, backend="pysim",
+                     seconds=run.seconds)
+    result = replace(result, output=run.outputs[-1] if run.outputs else None,
+                     overflow=run.overflow, vcd=None if vcd is None else vcd.path)
+    durations = Durations.rtl(design)
+    result.checks.extend([
+        *output_checks(result, *workload.reference(design)),
+        *run_checks(result, bounds),
+        *model_checks(run.counters, count(program, schedule(program, durations), durations))])
     if recorder is not None:
         result.checks.extend(recorder.checks(result))
     return result
+
+
+def _result(design: Design, workload: Workload, level: str, counters: Mapping[str, int],
+            bounds: GemmEstimate, *, backend: str = "", timing: str = "rtl",
+            seconds: float = 0.0) -> Result:
+    """A result from the counters of a run."""
+    units = units_of(counters, UNITS)
+    cycles = counters["cycles"]
+    return Result(
+        design=design, workload=workload.describe(), level=level, backend=backend, timing=timing,
+        cycles=cycles, span=counters["span"], useful_macs=counters["useful_macs"],
+        bytes_read=counters["bytes_read"], bytes_written=counters["bytes_written"], units=units,
+        counters={name: value for name, value in counters.items() if "." not in name},
+        items=itemise(bounds, cycles, units["array"]), limited_by=bounds.limited_by,
+        simulate_seconds=seconds)

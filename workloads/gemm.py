@@ -98,19 +98,23 @@ class Gemm:
                 "accumulate": self.accumulate,
                 **{key: value for key, value in self._choices.items() if value is not None}}
 
-    def operands(self, design: Design) -> tuple[np.ndarray, np.ndarray]:
-        """a and b, checked against the design's formats."""
+    def check(self, design: Design) -> None:
+        """Raise :class:`WorkloadError` unless the operands fit the design's formats."""
         format = IntegerFormat.of(design)
         check_range("a", self.a, *format.activation_range(self.unsigned))
         check_range("b", self.b, *format.weight_range())
+
+    def operands(self, design: Design) -> tuple[np.ndarray, np.ndarray]:
+        """a and b, checked against the design's formats."""
+        self.check(design)
         return self.a, self.b
 
     def tiling(self, design: Design) -> Tiling:
         return Tiling.choose(design, *self.shape, **self._choices)
 
-    def program(self, design: Design) -> Program:
-        """The commands and the memory for a design."""
-        return build_program(design, self.parts())
+    def program(self, design: Design, contents: bool = True) -> Program:
+        """The commands for a design and, with `contents`, the operands in memory."""
+        return build_program(design, self.parts(), contents)
 
     def reference(self, design: Design) -> tuple[np.ndarray | None, bool]:
         """The result by numpy and whether an accumulator overflows; see :func:`reference`."""
@@ -149,6 +153,9 @@ class RandomGemm(Gemm):
 
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "seed": self.seed}
+
+    def check(self, design: Design) -> None:
+        """Random operands are made to fit."""
 
     def operands(self, design: Design) -> tuple[np.ndarray, np.ndarray]:
         format = IntegerFormat.of(design)
@@ -209,15 +216,15 @@ class Sequence:
     def describe(self) -> dict[str, Any]:
         return {"name": self.name, "jobs": [job.describe() for job in self._jobs]}
 
-    def program(self, design: Design) -> Program:
-        return build_program(design, self._jobs)
+    def program(self, design: Design, contents: bool = True) -> Program:
+        return build_program(design, self._jobs, contents)
 
     def reference(self, design: Design) -> tuple[np.ndarray | None, bool]:
         return reference(design, self._jobs)
 
 
-def build_program(design: Design, jobs: list[Gemm]) -> Program:
-    """One program for jobs that follow each other."""
+def build_program(design: Design, jobs: list[Gemm], contents: bool = True) -> Program:
+    """One program for jobs that follow each other; without `contents` memory stays empty."""
     builder = GemmBuilder(design)
     tiling = None
     for number, job in enumerate(jobs):
@@ -231,7 +238,8 @@ def build_program(design: Design, jobs: list[Gemm]) -> Program:
             if number and previous is not None and (
                     (previous.m_tile, previous.order) != (tiling.m_tile, tiling.order)):
                 raise WorkloadError("accumulate needs the m_tile and order of the job before it")
-        builder.add(*job.operands(design), tiling, unsigned=job.unsigned,
+        job.check(design)
+        builder.add(tiling, job.operands(design) if contents else None, unsigned=job.unsigned,
                     resident=job.a_resident, store=job.store_output, accumulate=job.accumulate)
     return builder.finish()
 

@@ -48,9 +48,9 @@ class GemmBuilder:
         self._job_tile: list[int] = []              # weight tile of each job
         self._jobs: list[ArrayJob] = []
 
-    def add(self, a: np.ndarray, b: np.ndarray, tiling: Tiling, *, unsigned: bool,
-            resident: bool, store: bool, accumulate: bool) -> None:
-        """Append one product; arguments as :class:`Gemm` has them.
+    def add(self, tiling: Tiling, operands: tuple[np.ndarray, np.ndarray] | None, *,
+            unsigned: bool, resident: bool, store: bool, accumulate: bool) -> None:
+        """Append one product, a and b of `operands` or of any contents; see :class:`Gemm`.
 
         Raises
         ------
@@ -61,7 +61,7 @@ class GemmBuilder:
             raise WorkloadError(
                 f"a_resident needs all of A in the slots: {tiling.slice_count} slices, but they "
                 f"hold {tiling.slots * tiling.slices_per_slot}")
-        product = self._place_product(a, b, tiling, store)
+        product = self._place_product(tiling, operands, store)
         first_filling = len(self._fillings)
         held: dict[Slice, tuple[_Filling, int]] = {}
         for number, (block_index, n_index) in enumerate(tiling.output_tiles()):
@@ -138,12 +138,15 @@ class GemmBuilder:
             take_bank=int(first_k and fields["new_weights"]),
             finish_bank=int(last_k and fields["last_use"]), **fields)
 
-    def _place_product(self, a: np.ndarray, b: np.ndarray, tiling: Tiling,
+    def _place_product(self, tiling: Tiling, operands: tuple[np.ndarray, np.ndarray] | None,
                        store: bool) -> "_Product":
         design, format, program = self._design, self._format, self._program
-        operand = a.T if tiling.output_stationary else a
-        a_base, a_stride = self._place(operand, tiling.operand_columns, format.activation_bits)
-        b_base, b_stride = self._place(b, tiling.n_tiles, format.weight_bits)
+        a, b = (None, None) if operands is None else operands
+        a_rows = tiling.m
+        if tiling.output_stationary:
+            a_rows, a = tiling.k, None if a is None else a.T
+        a_base, a_stride = self._place(a, a_rows, tiling.operand_columns, format.activation_bits)
+        b_base, b_stride = self._place(b, tiling.k, tiling.n_tiles, format.weight_bits)
         element = design.result_element_bytes
         c_base = 0
         if store:
@@ -151,8 +154,12 @@ class GemmBuilder:
             program.outputs.append(Output(c_base, tiling.m, tiling.n, element))
         return _Product(tiling, a_base, a_stride, b_base, b_stride, c_base)
 
-    def _place(self, matrix: np.ndarray, tiles: list[Tile], bits: int) -> tuple[int, int]:
+    def _place(self, matrix: np.ndarray | None, rows: int, tiles: list[Tile],
+               bits: int) -> tuple[int, int]:
         """Put a matrix into memory, each row tile by tile in whole bytes; base and row stride."""
+        if matrix is None:
+            stride = sum(_bytes(tile.size, bits) for tile in tiles)
+            return self._program.place(rows * stride), stride
         packed = np.concatenate(
             [self._format.pack_rows(matrix[:, tile.start:tile.start + tile.size], bits)
              for tile in tiles], axis=1)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from ..rtl import Design
@@ -96,24 +97,24 @@ class Tiling:
         return cls(m, k, n, design.rows, design.cols, m_tile, k_tile, slice_rows,
                    slices_per_slot, design.input_slots, order, output_stationary)
 
-    @property
+    @cached_property
     def m_blocks(self) -> list[Tile]:
         return _cut(self.m, self.m_tile)
 
-    @property
+    @cached_property
     def k_tiles(self) -> list[Tile]:
         return _cut(self.k, self.k_tile)
 
-    @property
+    @cached_property
     def n_tiles(self) -> list[Tile]:
         return _cut(self.n, self.cols)
 
-    @property
+    @cached_property
     def update_tiles(self) -> list[Tile]:
         """Parts of K after each of which the accumulators are updated."""
         return [Tile(0, self.k)] if self.output_stationary else self.k_tiles
 
-    @property
+    @cached_property
     def operand_columns(self) -> list[Tile]:
         """Tiles across the rows of the operand in memory: of K, or of M for A transposed."""
         return self.m_blocks if self.output_stationary else self.k_tiles
@@ -137,13 +138,13 @@ class Tiling:
     def _fits(self, slices: int) -> bool:
         return slices <= self.slots * self.slices_per_slot
 
-    @property
+    @cached_property
     def slice_count(self) -> int:
         """Slices of all of A."""
         return len(self.k_tiles) * sum(len(self.slices(index, 0))
                                        for index in range(len(self.m_blocks)))
 
-    @property
+    @cached_property
     def a_stays(self) -> str:
         """What of A stays in the slots: "all", "block" (one block of M for all N) or "none"."""
         if self._fits(self.slice_count):

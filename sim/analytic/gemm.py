@@ -44,12 +44,35 @@ class GemmEstimate:
         return max(self.resources, key=lambda name: self.resources[name])
 
 
-def estimate(design: Design, jobs: Iterable[Gemm]) -> GemmEstimate:
-    """The estimate of products that run one after another; times of a resource add up."""
+def estimate(design: Design, jobs: Iterable[Gemm], timing: str = "rtl") -> GemmEstimate:
+    """The estimate of products that run one after another; times of a resource add up.
+
+    With timing "ideal" a job needs the array for ceil(MACs / (rows * cols)) cycles, and neither
+    weight shift nor results nor write ports take time of their own.
+    """
     total = GemmEstimate()
     for job in jobs:
-        _add(total, design, job, job.tiling(design))
+        tiling = job.tiling(design)
+        _add(total, design, job, tiling)
+        if timing == "ideal":
+            total.resources["array"] += _textbook_cycles(design, tiling)
+    if timing == "ideal":
+        total.resources["array"] -= total.counts["activation_rows"]
+        total.resources = Counter({name: total.resources[name] for name in ("array", "memory")})
     return total
+
+
+def _textbook_cycles(design: Design, tiling: Tiling) -> int:
+    """Cycles of all jobs, each ceil(MACs / (rows * cols))."""
+    k_sizes, n_sizes = _sizes(tiling.k_tiles), _sizes(tiling.n_tiles)
+    if tiling.output_stationary:
+        m_sizes = _sizes(tiling.m_blocks)
+    else:
+        m_sizes = Counter(part.rows.size for block in range(len(tiling.m_blocks))
+                          for part in tiling.slices(block, 0))
+    return sum(m_count * k_count * n_count * (-(-m * k * n // design.macs_per_cycle))
+               for m, m_count in m_sizes.items() for k, k_count in k_sizes.items()
+               for n, n_count in n_sizes.items())
 
 
 def _sizes(tiles: Iterable[Tile]) -> Counter:

@@ -42,7 +42,7 @@ class _Machine:
         # Loads under way until their last beat has been delivered; stores until complete.
         delivered = durations.operand_arrival
         self.load_arrived = self.load_start + self.load_hold + self.latency + delivered
-        self.store_complete = self.store_start + self.store_hold + self.latency
+        self.store_complete = _np(plan.store_complete)
         self.loads_done = int(self.load_arrived.max(initial=0))
         self.jobs_done = int(self.written[-1]) if len(self.written) else 0
         self.stores_done = int(self.store_complete[-1]) if len(self.store_complete) else 0

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ...rtl import Design
+from ...rtl.accumulator import Accumulators
 from ...rtl.commands import ArrayJob, Load, Store
 from ...rtl.matrix_unit import MatrixUnit
 from ...rtl.memory_channel import MemoryChannel
@@ -83,7 +84,11 @@ class Durations:
         nbytes = load.rows * load.bytes_per_row
         return self.memory.occupancy(nbytes), self.memory.hold(nbytes, load.rows)
 
-    def store(self, store: Store) -> tuple[int, int]:
-        """Occupancy of the channel and time until the bank is read."""
+    def store(self, store: Store) -> tuple[int, int, int]:
+        """Occupancy of the channel, time until the bank is read and until all is written."""
         occupancy = self.memory.occupancy(store.rows * store.bytes_per_row)
-        return occupancy, occupancy if self.textbook else max(occupancy, store.rows)
+        if self.textbook:
+            return occupancy, occupancy, occupancy + self.memory.latency
+        hold = max(occupancy, store.rows)
+        return occupancy, hold, max(hold + self.memory.latency,
+                                    store.rows + Accumulators.LATENCY)

@@ -31,14 +31,15 @@ class Schedule:
     job_bank, job_output, job_slot, job_whole, job_weights : array
         From when the job's bank is free, the results before it are out of its way, its slot is
         ready, its tile whole in the FIFO and in the cells (`BEFORE` where it needs none).
-    store_start, store_occupancy, store_hold, store_full : array
-        `store_full`: from when the bank is full.
+    store_start, store_occupancy, store_hold, store_full, store_complete : array
+        `store_full`: from when the bank is full; `store_complete`: from when all is written.
     """
 
     def __init__(self) -> None:
         for name in ("load_start", "load_occupancy", "load_hold", "load_room", "job_start",
                      "job_end", "job_written", "job_bank", "job_output", "job_slot",
-                     "job_whole", "job_weights", "store_start", "store_occupancy", "store_hold", "store_full"):
+                     "job_whole", "job_weights", "store_start", "store_occupancy", "store_hold", "store_full",
+                     "store_complete"):
             setattr(self, name, array("q"))
 
     load_start: array
@@ -57,6 +58,7 @@ class Schedule:
     store_occupancy: array
     store_hold: array
     store_full: array
+    store_complete: array
 
 
 def schedule(program: Program, durations: Durations) -> Schedule:
@@ -278,7 +280,7 @@ class _Scheduler:
     def _start_store(self, request: int) -> None:
         plan = self._plan
         store = self._program.stores[len(plan.store_start)]
-        occupancy, hold = self._durations.store(store)
+        occupancy, hold, complete = self._durations.store(store)
         start = max(request, self._channel_free)
         full = self._bank_full[store.bank]
         assert full is not None
@@ -291,6 +293,7 @@ class _Scheduler:
         plan.store_occupancy.append(occupancy)
         plan.store_hold.append(hold)
         plan.store_full.append(full)
+        plan.store_complete.append(start + complete)
 
     def _blocked(self) -> str:
         """One line: the unit at whose command each queue stands."""
