@@ -88,11 +88,14 @@ class ArrayControl(wiring.Component):
         m = Module()
         job = self.i.payload
         count = Signal(range(self._design.slot_rows + 1))  # rows of the job that have entered
-        first, last = Signal(), Signal()
+        first = Signal()
+        last = Signal()
         loaded = Signal()       # a tile waits in the cells for the job that starts it
         in_array = Signal(range(self._max_rows + 1))
         entered = Signal()      # some row of the run has entered
-        bank_ok, slot_ok, weights_ok = Signal(), Signal(), Signal()
+        bank_ok = Signal()
+        slot_ok = Signal()
+        weights_ok = Signal()
         m.d.comb += [
             first.eq(count == 0),
             last.eq(count == job.rows - 1),

@@ -155,9 +155,12 @@ class Core(wiring.Component):
     def _count(self, m, loader, fifo, control, store, accumulators):
         m.submodules.counters = counters = self.counters
         memory = self.memory
-        starts_load, starts_store = Signal(), Signal()
-        waits, waited = Signal(), Signal()
-        works, worked = Signal(), Signal()
+        starts_load = Signal()
+        starts_store = Signal()
+        waits = Signal()
+        waited = Signal()
+        works = Signal()
+        worked = Signal()
         m.d.comb += [
             starts_load.eq(memory.load.valid & memory.load.ready),
             starts_store.eq(memory.store.valid & memory.store.ready),

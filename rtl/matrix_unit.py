@@ -77,7 +77,9 @@ class MatrixUnit(wiring.Component):
                                          cycles=self.latency(design) - 1)
 
         # Control runs one cycle ahead of the data it asked for.
-        entering, unsigned, turn = Signal(), Signal(), Signal()
+        entering = Signal()
+        unsigned = Signal(name="entering_unsigned")
+        turn = Signal(name="entering_turn")
         m.d.sync += [entering.eq(self.enter), unsigned.eq(self.unsigned), turn.eq(self.turn)]
         lanes = []
         for row in range(design.rows):
