@@ -130,7 +130,12 @@ class Accumulators(wiring.Component):
             m.d.sync += self.overflow.eq(0)
         with m.Elif(update.valid & arithmetic.overflows.any()):
             m.d.sync += self.overflow.eq(1)
+        self._elaborate_banks(m, update)
+        return m
 
+    def _elaborate_banks(self, m, update):
+        """Which banks are free and which are full."""
+        design = self._design
         taken = Signal(design.accumulator_banks)
         finished = Signal(design.accumulator_banks)
         freed = Signal(design.accumulator_banks)
@@ -145,4 +150,3 @@ class Accumulators(wiring.Component):
             self.free.eq((self.free & ~taken) | freed),
             self.full.eq((self.full & ~freed) | Mux(stores, finished, 0)),
         ]
-        return m

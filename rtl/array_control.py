@@ -96,7 +96,8 @@ class ArrayControl(wiring.Component):
         count = Signal(range(self._design.slot_rows + 1))  # rows of the job that have entered
         in_array = Signal(range(self._max_rows + 1))       # rows whose sums are to come
         entered = Signal()                                 # some row of the run has entered
-        first, last = Signal(), Signal()
+        first = Signal(name="first_row")
+        last = Signal(name="last_row")
         ready = {name: Signal(name=f"{name}_ready")
                  for name in ("bank", "output", "slot", "weights")}
         m.d.comb += [

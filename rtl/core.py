@@ -52,7 +52,7 @@ class Core(wiring.Component):
     def __init__(self, *, design):
         self._design = design
         self.loader = Loader(design=design)
-        control = (OutputControl if design.dataflow == "output_stationary" else ArrayControl)
+        control = OutputControl if design.dataflow == "output_stationary" else ArrayControl
         self.control = control(design=design,
                                max_rows_in_flight=MatrixUnit.latency(design) + 2 * design.rows)
         self.store = StoreUnit(design=design)
@@ -159,9 +159,12 @@ class Core(wiring.Component):
     def _count(self, m, loader, fifo, control, store, accumulators):
         m.submodules.counters = counters = self.counters
         memory = self.memory
-        starts_load, starts_store = Signal(), Signal()
-        waits, waited = Signal(), Signal()
-        works, worked = Signal(), Signal()
+        starts_load = Signal()
+        starts_store = Signal()
+        waits = Signal()
+        waited = Signal()
+        works = Signal()
+        worked = Signal()
         m.d.comb += [
             starts_load.eq(memory.load.valid & memory.load.ready),
             starts_store.eq(memory.store.valid & memory.store.ready),

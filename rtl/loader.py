@@ -69,7 +69,9 @@ class Loader(wiring.Component):
         m = Module()
         load, request = self.i.payload, self.o.payload
         operand = Signal()
-        slot_blocked, fifo_blocked, starts = Signal(), Signal(), Signal()
+        slot_blocked = Signal()
+        fifo_blocked = Signal()
+        starts = Signal()
         m.d.comb += [
             operand.eq(load.destination == Destination.OPERAND),
             slot_blocked.eq(operand & load.take

@@ -78,7 +78,9 @@ class MatrixUnit(wiring.Component):
         m.submodules.deskew = deskew = Skew(shape=self._format.sum_shape, lanes=design.cols,
                                             reverse=True)
         # Control runs one cycle ahead of the data it asked for.
-        entering, unsigned, marks = Signal(), Signal(), Signal(2 if self._output else 1)
+        entering = Signal()
+        unsigned = Signal(name="entering_unsigned")
+        marks = Signal(2 if self._output else 1, name="entering_marks")
         m.d.sync += [
             entering.eq(self.enter), unsigned.eq(self.unsigned),
             marks.eq(Cat(self.first, self.turn) if self._output else self.turn),

@@ -53,7 +53,8 @@ class MemoryChannel(wiring.Component):
         core = self.core
         now = Signal(TIME_BITS)
         m.d.sync += now.eq(now + 1)
-        starts_load, starts_store = Signal(), Signal()
+        starts_load = Signal()
+        starts_store = Signal()
         m.d.comb += [
             starts_load.eq(core.load.valid & core.load.ready),
             starts_store.eq(core.store.valid & core.store.ready),
@@ -93,7 +94,8 @@ class MemoryChannel(wiring.Component):
         last_is_store = Signal()   # kind of the last descriptor started
         store_waits = Signal()     # the store has waited longer than the load
         chosen_store = Signal()
-        channel_free, port_free = Signal(), Signal()
+        channel_free = Signal()
+        port_free = Signal()
         m.d.comb += [
             channel_free.eq(now >= free_at),
             port_free.eq(Mux(core.load.payload.destination == Destination.OPERAND,

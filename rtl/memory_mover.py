@@ -67,7 +67,10 @@ class MemoryMover(wiring.Component):
         head, beat = self.i.payload, self.o.payload
         current = Signal.like(head.request)
         rest = Signal.like(head.request)
-        active, due, reads, last = Signal(), Signal(), Signal(), Signal()
+        active = Signal()
+        due = Signal()
+        reads = Signal()
+        last = Signal()
         m.d.comb += [
             due.eq(self.i.valid & ~active & (self.now >= head.first_at)),
             self.i.ready.eq(due),

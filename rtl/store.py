@@ -72,7 +72,10 @@ class StoreUnit(wiring.Component):
         store, request = self.i.payload, self.o.payload
         active = Signal()                                      # started, not yet done
         count = Signal(range(design.accumulator_rows + 1))     # rows read
-        full, starts, reading, all_read = Signal(), Signal(), Signal(), Signal()
+        full = Signal()
+        starts = Signal()
+        reading = Signal()
+        all_read = Signal()
         address = Signal(ADDRESS_BITS)
         m.d.comb += [
             full.eq(self.banks_full.bit_select(store.bank, 1)),

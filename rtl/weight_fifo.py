@@ -94,8 +94,10 @@ class WeightFifo(wiring.Component):
     def _elaborate_fill(self, m, tiles, write):
         """A tile starts at its place's first word."""
         rows = self._design.rows
-        place, word = Signal.like(write.addr), Signal.like(write.addr)
-        filled, received = Signal(range(rows + 1)), Signal(range(rows + 1))
+        place = Signal.like(write.addr, name="fill_place")
+        word = Signal.like(write.addr, name="fill_word")
+        filled = Signal(range(rows + 1))
+        received = Signal(range(rows + 1))
         beat = self.i.payload
         m.d.comb += [
             write.addr.eq(word),
@@ -114,7 +116,7 @@ class WeightFifo(wiring.Component):
     def _elaborate_shift(self, m, tiles, read):
         """Row by row, `buffer_port_rows` rows to a word."""
         design, port = self._design, self._design.buffer_port_rows
-        place = Signal.like(read.addr)
+        place = Signal.like(read.addr, name="place")
         row = Signal(range(design.rows))
         held_rows = Signal(range(design.rows + 1))
         real_rows = Signal(range(design.rows + 1))
@@ -146,7 +148,8 @@ class WeightFifo(wiring.Component):
                 m.d.sync += index.eq(Mux(index == port - 1, 0, index + 1))
                 with m.If(index == port - 1):
                     m.d.sync += word.eq(word + 1)
-        padding, lane = Signal(), Signal(range(port))
+        padding = Signal()
+        lane = Signal(range(port))
         m.d.comb += [
             read.addr.eq(place + word),
             read.en.eq(reading),

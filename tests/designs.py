@@ -18,6 +18,7 @@ def small(*values):
 def designs(draw):
     """A small machine; any field may be at its least or off a power of two."""
     fields = {
+        "dataflow": draw(small("weight_stationary", "output_stationary")),
         "rows": draw(small(1, 2, 3, 4, 5)),
         "cols": draw(small(1, 2, 3, 4, 6)),
         "activation_bits": draw(small(8, 4, 5, 12, 16)),

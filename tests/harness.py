@@ -8,15 +8,19 @@ outputs of cycle 0.
 import contextlib
 from operator import attrgetter
 
+import numpy as np
 from amaranth import Module, Signal, Value
 from amaranth.lib import data
 from amaranth.sim import Simulator
 
+from cubewave.rtl.commands import ArrayJob, Destination, Load, Store
 from cubewave.rtl.counters import COUNTERS
-from cubewave.rtl.machine import QUEUES
+from cubewave.rtl.formats import IntegerFormat
+from cubewave.rtl.machine import QUEUES, Machine
+from cubewave.rtl.memory_storage import line_bytes
 
-__all__ = ["CLOCK_PERIOD", "CycleLimitError", "MachineBench", "drive", "lockstep", "plain",
-           "simulate", "transfers"]
+__all__ = ["CLOCK_PERIOD", "CycleLimitError", "MachineBench", "TiledProduct", "drive", "lockstep",
+           "plain", "simulate", "transfers"]
 
 CLOCK_PERIOD = 1e-6  # seconds of simulated time; cycles are what counts
 
@@ -140,8 +144,9 @@ class MachineBench:
     Attributes
     ----------
     log : list of dict
-        For each cycle of the counted run the signals named by `watch`.
+        For each cycle of the last phase the signals named by `watch`.
     counters : dict of str to int
+    overflow : int
     memory : bytes
         Contents after the run.
     """
@@ -149,29 +154,14 @@ class MachineBench:
     def __init__(self, machine, watch=None):
         self.machine = machine
         self._watch = watch or {}
-        self.log, self.counters, self.memory = [], {}, b""
-        self.overflow = None
+        self.log, self.counters, self.memory, self.overflow = [], {}, b"", None
 
-    def run(self, commands, contents=b"", preload=(), max_cycles=5_000):
-        """Run `commands` (queue name to list of command tuples) after the loads of `preload`.
-
-        `contents` are the first bytes of the memory.
-        """
+    def run(self, *phases, contents=b"", max_cycles=5_000):
+        """Run phases, each a dict of queue name to commands; `contents` are the first bytes."""
         async def bench(ctx):
             self._fill(ctx, contents)
-            if preload:
-                await self._phase(ctx, {"loader": preload}, [])
-            self.log = []
-            await self._phase(ctx, commands, self.log)
-            core = self.machine.core
-            self.counters = {name: ctx.get(core.counters.counter(name))
-                             for name in COUNTERS}
-            self.overflow = ctx.get(core.overflow)
-            storage = self.machine.channel.storage
-            depth = 2 * storage.halves[0].depth
-            self.memory = b"".join(
-                int(ctx.get(storage.halves[line & 1][line >> 1]))
-                .to_bytes(storage.line_bytes, "little") for line in range(depth))
+            for commands in phases:
+                await self._phase(ctx, commands)
         simulate(self.machine, bench, max_cycles=max_cycles)
         return self
 
@@ -182,7 +172,15 @@ class MachineBench:
             word = int.from_bytes(contents[line * size:(line + 1) * size], "little")
             ctx.set(storage.halves[line & 1][line >> 1], word)
 
-    async def _phase(self, ctx, commands, log):
+    def _read(self, ctx):
+        core, storage = self.machine.core, self.machine.channel.storage
+        self.counters = {name: ctx.get(core.counters.counter(name)) for name in COUNTERS}
+        self.overflow = ctx.get(core.overflow)
+        self.memory = b"".join(
+            int(ctx.get(storage.halves[line & 1][line >> 1])).to_bytes(storage.line_bytes, "little")
+            for line in range(2 * storage.halves[0].depth))
+
+    async def _phase(self, ctx, commands):
         machine = self.machine
         for name in QUEUES:
             sequencer = machine.sequencers[name]
@@ -195,11 +193,95 @@ class MachineBench:
         await ctx.tick()
         ctx.set(machine.clear, 0)
         ctx.set(machine.go, 1)
-        signals = list(self._watch.values())
-        done = False
-        while not done:
-            _clk, _rst, done, *values = await ctx.tick().sample(machine.done, *signals)
-            if not done:
-                log.append(dict(zip(self._watch, map(plain, values))))
+        self.log = []
+        while True:
+            _clk, _rst, done, *values = await ctx.tick().sample(machine.done,
+                                                                *self._watch.values())
+            if done:
+                break
+            self.log.append(dict(zip(self._watch, map(plain, values))))
+        self._read(ctx)
         ctx.set(machine.go, 0)
         await ctx.tick()
+
+
+class TiledProduct:
+    """Commands and memory of the product of `a` [M, K] and `b` [K, N], written plainly.
+
+    Output tiles one after another, their K tiles innermost; each job loads its slice of `a` into
+    the next slot and its tile of `b`. A result tile fills a bank, the banks by turns, and is
+    stored. M must fit a slot and a bank.
+
+    Attributes
+    ----------
+    contents : bytes
+    weights, operands : list of Load
+        The loads of each job.
+    jobs, stores : list
+    exact : ndarray
+        The product.
+    """
+
+    def __init__(self, design, a, b, *, unsigned=False, stores=True):
+        self.design, self.a, self.b = design, np.asarray(a), np.asarray(b)
+        self.exact = self.a.astype(object) @ self.b.astype(object)
+        self.contents = b""
+        self.weights, self.operands, self.jobs, self.stores = [], [], [], []
+        n_all, k_all = self.b.shape[1], self.b.shape[0]
+        self.element = design.result_element_bytes
+        for number, n in enumerate(range(0, n_all, design.cols)):
+            for k in range(0, k_all, design.rows):
+                self._add_job(n, k, number % design.accumulator_banks, unsigned, stores)
+        self.output_base = len(self.contents) + 3  # not aligned to anything
+        for number, n in enumerate(range(0, n_all, design.cols) if stores else ()):
+            width = min(design.cols, n_all - n)
+            self.stores.append(Store(
+                bank=number % design.accumulator_banks, acc_row=0, rows=len(self.a),
+                base=self.output_base + n * self.element, bytes_per_row=width * self.element,
+                row_stride=n_all * self.element))
+
+    def _place(self, matrix, bits):
+        """Put a tile into memory and return what its descriptor says of it."""
+        packed = IntegerFormat.of(self.design).pack_rows(matrix, bits)
+        base = len(self.contents)
+        self.contents += packed.tobytes()
+        return {"base": base, "rows": len(packed), "bytes_per_row": packed.shape[1],
+                "row_stride": packed.shape[1]}
+
+    def _add_job(self, n, k, bank, unsigned, stores):
+        design, slot = self.design, len(self.jobs) % self.design.input_slots
+        tile = self.b[k:k + design.rows, n:n + design.cols]
+        self.weights.append(Load(destination=Destination.WEIGHT,
+                                 **self._place(tile, design.weight_bits)))
+        self.operands.append(Load(
+            destination=Destination.OPERAND, slot=slot, take=1, last=1,
+            **self._place(self.a[:, k:k + design.rows], design.activation_bits)))
+        final = k + design.rows >= len(self.b)
+        self.jobs.append(ArrayJob(
+            rows=len(self.a), slot=slot, row=0, bank=bank, acc_row=0, inner=tile.shape[0],
+            outer=tile.shape[1], free_slot=1, unsigned=int(unsigned), accumulate=int(k > 0),
+            take_bank=int(k == 0), finish_bank=int(final), store=int(stores)))
+
+    @property
+    def loads(self):
+        """The loads in the order of their jobs, weights first."""
+        return [load for pair in zip(self.weights, self.operands) for load in pair]
+
+    @property
+    def commands(self):
+        return {"loader": self.loads, "array": self.jobs, "store": self.stores}
+
+    def machine(self):
+        """A machine that holds the program and its memory."""
+        need = self.output_base + self.exact.size * self.element
+        lines = 1 << (-(-need // line_bytes(self.design)) - 1).bit_length()
+        commands = max(len(queue) for queue in self.commands.values())
+        return Machine(design=self.design, lines=max(lines, 2), commands=commands)
+
+    def stored(self, memory):
+        """The result matrix in the memory after a run."""
+        rows, cols = self.exact.shape
+        values = [int.from_bytes(memory[at:at + self.element], "little", signed=True)
+                  for at in range(self.output_base, self.output_base + rows * cols * self.element,
+                                  self.element)]
+        return np.array(values, dtype=object).reshape(rows, cols)

@@ -13,15 +13,22 @@ __all__ = ["RunProgress"]
 class RunProgress:
     """Shows how far a run is; called by `simulate`, used as a context manager.
 
+    Parameters
+    ----------
+    label : str
+        What runs.
+    before : str
+        What happens before the first cycle.
+
     Attributes
     ----------
     cycles : int
         Simulated so far.
     """
 
-    def __init__(self, label: str):
+    def __init__(self, label: str, before: str = ""):
         self.cycles = 0
-        self._label = label
+        self._label, self._before = label, before
         self._started: float | None = None
         self._bar: Progress | None = None
         self._task = TaskID(0)
@@ -33,7 +40,7 @@ class RunProgress:
                 TextColumn("{task.percentage:>3.0f} %"), TextColumn("{task.fields[speed]}"),
                 TimeRemainingColumn(compact=True), TextColumn("left"),
                 console=Console(file=sys.stderr), transient=True, expand=True)
-            self._task = self._bar.add_task(self._label, total=None, speed="building the core")
+            self._task = self._bar.add_task(self._label, total=None, speed=self._before)
             self._bar.start()
         return self
 

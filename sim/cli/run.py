@@ -58,7 +58,7 @@ designs` the presets and their fields.
               help="Set a field of the design; may be repeated.")
 @click.option("-p", "parameters", multiple=True, metavar="PARAM=VALUE",
               help="Set a parameter of the workload; may be repeated.")
-@click.option("--level", default=LEVELS[0], type=Choice([*LEVELS, "all"]),
+@click.option("--level", default="rtl", type=Choice([*LEVELS, "all"]),
               show_default=True, help="rtl: the hardware, cycle by cycle. analytic: formulas. "
               "all: every level, compared.")
 @click.option("--backend", default="auto", type=Choice(BACKENDS), show_default=True,
@@ -115,11 +115,8 @@ def _run(request: _Request) -> tuple[list[Result], bool]:
     results = []
     for level in request.levels:
         if level == "rtl":
-            bound = estimate(request.design, request.workload.parts()).bound
-            line = advice(request.design, bound, request.vcd is not None)
-            if line:
-                click.echo(line, err=True)
-        progress = RunProgress(f"level {level}")
+            _advise(request)
+        progress = RunProgress(f"level {level}", "building the core" if level == "rtl" else "")
         try:
             with progress:
                 results.append(simulate(
@@ -133,6 +130,15 @@ def _run(request: _Request) -> tuple[list[Result], bool]:
             click.echo(line, err=True)
             return results, True
     return results, False
+
+
+def _advise(request: _Request) -> None:
+    """Say so before a run that takes minutes, unless it is about to be refused."""
+    bound = estimate(request.design, request.workload.parts()).bound
+    line = advice(request.design, bound, request.vcd is not None)
+    if line:
+        request.workload.program(request.design)
+        click.echo(line, err=True)
 
 
 def _report(request: _Request, results: Sequence[Result]) -> None:

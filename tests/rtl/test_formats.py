@@ -1,5 +1,7 @@
 """The numpy model of the integer format against Python integers."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from amaranth.hdl import signed
@@ -18,6 +20,8 @@ def wrapped(value, bits):
 def test_of_a_design():
     design = Design(rows=5, activation_bits=6, weight_bits=7, accumulator_bits=20)
     assert IntegerFormat.of(design) == IntegerFormat(6, 7, 20, 5)
+    design = dataclasses.replace(design, dataflow="output_stationary")
+    assert IntegerFormat.of(design) == IntegerFormat(6, 7, 20, 65536)
 
 
 @pytest.mark.parametrize("activation_bits,weight_bits,rows,sum_bits", [

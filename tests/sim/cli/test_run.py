@@ -10,6 +10,7 @@ from vcdvcd import VCDVCD
 import cubewave.sim.cli.run as command
 from cubewave.sim import DeadlockError, simulate
 from cubewave.sim.result import output_sha256
+from cubewave.sim.simulate import LEVELS
 
 
 @pytest.fixture
@@ -38,7 +39,8 @@ def test_json_document(run_json):
         "name": "gemm", "m": 5, "k": 9, "n": 10, "unsigned": False, "a_resident": False,
         "store_output": True, "accumulate": False, "order": "mn", "seed": 0}
     assert document["design"]["rows"] == 4
-    rtl, analytic = document["results"]
+    assert tuple(result["level"] for result in document["results"]) == LEVELS
+    rtl, analytic = document["results"][0], document["results"][-1]
     assert (rtl["level"], rtl["backend"], rtl["timing"]) == ("rtl", "pysim", "rtl")
     assert (analytic["level"], analytic["output_sha256"], analytic["units"]) == (
         "analytic", None, {})
@@ -136,7 +138,7 @@ def test_waveform_options_reach_the_recorder(cubewave, monkeypatch):
     result = cubewave("run", "gemm", "--vcd", "x.vcd", "--vcd-depth", "cells", "--vcd-signals",
                       "array", "--vcd-cycles", "3:9", "--level", "all")
     assert result.exit_code == 0
-    assert seen[1] is None
+    assert seen[1:] == [None] * (len(LEVELS) - 1)
     assert (seen[0].path, seen[0].depth, seen[0].signals, seen[0].cycles) == (
         "x.vcd", "cells", "array", (3, 9))
 
@@ -209,3 +211,8 @@ def test_f086_long_runs_are_advised_not_refused(cubewave, monkeypatch):
     assert advice.startswith("note: level rtl will take ") and "--level analytic" in advice
     assert "cycles/s on an array of 64x64" in advice
     assert cubewave("run", "gemm").stderr.count("\n") == 1  # nothing but the interruption
+
+
+def test_a_long_run_that_is_refused_gets_no_advice(refused):
+    assert "a_resident" in refused("run", "gemm", "-p", "m=4096", "-p", "k=1024", "-p", "n=1024",
+                                   "-p", "a_resident=true", "--design", "chapter")

@@ -1,0 +1,100 @@
+"""Layouts of commands and of what passes between units: order of fields, and widths that hold
+the largest value of each."""
+
+import pytest
+from amaranth.hdl import Shape
+from amaranth.lib import data
+
+from cubewave.rtl import Design
+from cubewave.rtl import commands as c
+from cubewave.rtl.status import UNITS
+
+DESIGN = Design(rows=5, cols=8, activation_bits=4, weight_bits=7, accumulator_bits=20,
+                input_slots=5, slot_bytes=31, accumulator_banks=3, accumulator_rows=9,
+                buffer_port_rows=2, weight_fifo_depth=1)
+SMALLEST = Design(rows=1, cols=1, input_slots=1, slot_bytes=1, accumulator_banks=1,
+                  accumulator_rows=1, accumulator_bits=16)
+ADDRESS = (1 << 40) - 1
+
+
+def widths(layout):
+    return {name: Shape.cast(field.shape).width for name, field in layout}
+
+
+def test_sizes_of_the_design():
+    assert (DESIGN.slot_rows, DESIGN.activation_row_bytes, DESIGN.weight_row_bytes,
+            DESIGN.result_row_bytes) == (10, 3, 7, 24)
+    assert c.slot_words(DESIGN) == 5 and c.weight_words(DESIGN) == 3
+    assert c.slot_words(SMALLEST) == c.weight_words(SMALLEST) == 1
+    assert c.ADDRESS_BITS == 40
+
+
+@pytest.mark.parametrize("layout,command,sizes", [
+    (c.load_layout, c.Load, {
+        "destination": 1, "base": 40, "rows": 4, "bytes_per_row": 3, "row_stride": 40,
+        "keep_shape": 1, "slot": 3, "word": 3, "take": 1, "last": 1}),
+    (c.array_layout, c.ArrayJob, {
+        "rows": 4, "slot": 3, "row": 4, "bank": 2, "acc_row": 4, "inner": 3, "outer": 4,
+        **dict.fromkeys(("new_weights", "last_use", "free_slot", "unsigned", "accumulate",
+                         "take_bank", "finish_bank", "store"), 1)}),
+    (c.store_layout, c.Store, {
+        "bank": 2, "acc_row": 4, "rows": 4, "base": 40, "bytes_per_row": 5, "row_stride": 40}),
+])
+def test_command_layouts(layout, command, sizes):
+    """Fields in the order of the tuple, each just wide enough for its largest value."""
+    assert widths(layout(DESIGN)) == sizes
+    assert tuple(sizes) == command._fields
+
+
+@pytest.mark.parametrize("design,layout,command", [
+    (DESIGN, c.load_layout, c.Load(c.Destination.OPERAND, ADDRESS, 10, 7, ADDRESS, 1, 4, 4, 1, 1)),
+    (DESIGN, c.array_layout, c.ArrayJob(10, 4, 9, 2, 8, 5, 8, 1, 1, 1, 1, 1, 1, 1, 1)),
+    (DESIGN, c.store_layout, c.Store(2, 8, 9, ADDRESS, 24, ADDRESS)),
+    (SMALLEST, c.load_layout, c.Load(c.Destination.WEIGHT, 7, 1, 1, 7)),
+    (SMALLEST, c.array_layout, c.ArrayJob(1, 0, 0, 0, 0, 1, 1)),
+    (SMALLEST, c.store_layout, c.Store(0, 0, 1, 7, 2, 7)),
+])
+def test_largest_values_survive(design, layout, command):
+    const = layout(design).const(command._asdict())
+    assert type(command)(**{name: const[name] for name in command._fields}) == command
+
+
+def test_more_weight_rows_than_slot_rows():
+    """A load holds a whole weight tile even where a slot has fewer rows."""
+    design = Design(rows=9, cols=1, slot_bytes=9)
+    assert design.slot_rows == 1
+    assert widths(c.load_layout(design))["rows"] == 4
+
+
+def test_defaults_of_a_load():
+    load = c.Load(c.Destination.WEIGHT, 0, 1, 1, 1)
+    assert (load.keep_shape, load.slot, load.word, load.take, load.last) == (0, 0, 0, 0, 0)
+
+
+def test_defaults_of_a_job():
+    job = c.ArrayJob(rows=1, slot=0, row=0, bank=0, acc_row=0, inner=1, outer=1)
+    assert job[7:] == (1, 1, 0, 0, 0, 0, 0, 1)
+
+
+def test_requests_beats_and_rows():
+    assert widths(c.request_layout(DESIGN, "load")) == {
+        "destination": 1, "base": 40, "rows": 4, "bytes_per_row": 3, "row_stride": 40,
+        "tag": 3 + 3 + 1}
+    assert widths(c.request_layout(DESIGN, "store")) == {
+        "base": 40, "rows": 4, "bytes_per_row": 5, "row_stride": 40}
+    assert c.operand_tag(DESIGN) == data.StructLayout(
+        {"slot": range(5), "word": range(5), "last": 1})
+    assert widths(c.beat_layout(DESIGN, 20)) == {
+        "rows": 40, "count": 2, "first": 1, "last": 1, "tag": 7}
+    assert widths(c.row_layout(DESIGN)) == {"address": 40, "bytes": 5, "data": 192}
+
+
+def test_numbers_of_the_statuses():
+    """Waveforms and their readers show the numbers."""
+    assert {unit: {status.name: status.value for status in statuses}
+            for unit, statuses in UNITS.items()} == {
+        "memory": {"IDLE": 0, "BUSY": 1},
+        "loader": {"IDLE": 0, "BUSY": 1, "DRAIN": 2, "SLOT": 3, "FIFO": 4, "STORE": 5, "PORT": 6},
+        "array": {"IDLE": 0, "BUSY": 1, "DRAIN": 2, "FILL": 3, "ACCUMULATOR": 4, "OPERANDS": 5,
+                  "WEIGHT_SHIFT": 6, "WEIGHTS": 7},
+        "store": {"IDLE": 0, "BUSY": 1, "DRAIN": 2, "RESULT": 3, "MEMORY": 4}}
