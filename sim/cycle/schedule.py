@@ -38,8 +38,8 @@ class Schedule:
     def __init__(self) -> None:
         for name in ("load_start", "load_occupancy", "load_hold", "load_room", "job_start",
                      "job_end", "job_written", "job_bank", "job_output", "job_slot",
-                     "job_whole", "job_weights", "store_start", "store_occupancy", "store_hold", "store_full",
-                     "store_complete"):
+                     "job_whole", "job_weights", "store_start", "store_occupancy", "store_hold",
+                     "store_full", "store_complete"):
             setattr(self, name, array("q"))
 
     load_start: array

@@ -96,5 +96,5 @@ def test_numbers_of_the_statuses():
         "memory": {"IDLE": 0, "BUSY": 1},
         "loader": {"IDLE": 0, "BUSY": 1, "DRAIN": 2, "SLOT": 3, "FIFO": 4, "STORE": 5, "PORT": 6},
         "array": {"IDLE": 0, "BUSY": 1, "DRAIN": 2, "FILL": 3, "ACCUMULATOR": 4, "OPERANDS": 5,
-                  "WEIGHT_SHIFT": 6, "WEIGHTS": 7},
+                  "WEIGHT_SHIFT": 6, "WEIGHTS": 7, "OUTPUT": 8},
         "store": {"IDLE": 0, "BUSY": 1, "DRAIN": 2, "RESULT": 3, "MEMORY": 4}}
