@@ -212,12 +212,11 @@ class _FileGemm(Gemm):
         super().__init__(**values)
         self._options = options
 
-    def operands(self, design: Design) -> tuple[np.ndarray, np.ndarray]:
+    def check(self, design: Design) -> None:
         format = IntegerFormat.of(design)
         for name, matrix, limits in (("a", self.a, format.activation_range(self.unsigned)),
                                      ("b", self.b, format.weight_range())):
             check_range(f"{option_text(self._options, [name])}: {name}", matrix, *limits)
-        return self.a, self.b
 
 
 def _gemm(options: Mapping[str, str], values: dict[str, Any], seed: int | None) -> Gemm:
