@@ -69,17 +69,17 @@ class IntegerFormat:
 
     # -- numpy model ---------------------------------------------------------------------------
 
-    def activation_range(self, unsigned=False):
+    def activation_range(self, unsigned: bool = False) -> tuple[int, int]:
         """Least and greatest activation, as Python integers."""
         if unsigned:
             return 0, (1 << self.activation_bits) - 1
         return -(1 << self.activation_bits - 1), (1 << self.activation_bits - 1) - 1
 
-    def weight_range(self):
+    def weight_range(self) -> tuple[int, int]:
         """Least and greatest weight, as Python integers."""
         return -(1 << self.weight_bits - 1), (1 << self.weight_bits - 1) - 1
 
-    def accumulator_range(self):
+    def accumulator_range(self) -> tuple[int, int]:
         """Least and greatest accumulator value, as Python integers."""
         return -(1 << self.accumulator_bits - 1), (1 << self.accumulator_bits - 1) - 1
 

@@ -1,5 +1,7 @@
 """A core with its memory and its programs: what a simulation runs."""
 
+from typing import TYPE_CHECKING
+
 from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect
@@ -40,6 +42,11 @@ class Machine(wiring.Component):
     done : Out(1)
         The run has ended. Low in its first cycle unless all programs are empty.
     """
+
+    if TYPE_CHECKING:
+        go: Signal
+        clear: Signal
+        done: Signal
 
     def __init__(self, *, design, lines, commands):
         self._design = design

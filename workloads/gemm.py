@@ -162,8 +162,8 @@ class RandomGemm(Gemm):
         m, k, n = self.shape
         rng = np.random.default_rng(self.seed)
         amplitude = safe_amplitude(format, k)
-        return (random_matrix(rng, m, k, *format.activation_range(self.unsigned), amplitude),
-                random_matrix(rng, k, n, *format.weight_range(), amplitude))
+        return (random_matrix(rng, m, k, format.activation_range(self.unsigned), amplitude),
+                random_matrix(rng, k, n, format.weight_range(), amplitude))
 
 
 class QProjection(RandomGemm):

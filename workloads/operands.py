@@ -55,9 +55,10 @@ def safe_amplitude(format: IntegerFormat, k: int) -> int:
     return max(amplitude, 1)
 
 
-def random_matrix(rng: np.random.Generator, rows: int, cols: int, low: int, high: int,
+def random_matrix(rng: np.random.Generator, rows: int, cols: int, limits: tuple[int, int],
                   amplitude: int) -> np.ndarray:
-    """Uniform integers from the range, narrowed to `amplitude` on either side."""
+    """Uniform integers within the limits, narrowed to `amplitude` on either side."""
+    low, high = limits
     return rng.integers(max(low, -amplitude), min(high, amplitude), size=(rows, cols),
                         endpoint=True)
 

@@ -67,7 +67,9 @@ class Program:
 
     def queue(self, name: str) -> SequenceOf[Load | ArrayJob | Store]:
         """The commands of the queue "loader", "array" or "store"."""
-        return {"loader": self.loads, "array": self.jobs, "store": self.stores}[name]
+        queues: dict[str, SequenceOf[Load | ArrayJob | Store]] = {
+            "loader": self.loads, "array": self.jobs, "store": self.stores}
+        return queues[name]
 
     def place(self, nbytes: int) -> int:
         """Reserve `nbytes` bytes of memory, aligned to 64; returns their address."""

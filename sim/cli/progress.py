@@ -1,13 +1,17 @@
 """The progress bar of a run: on a terminal only, on stderr."""
 
 import sys
+import threading
 import time
 from types import TracebackType
 
+import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-__all__ = ["RunProgress"]
+__all__ = ["NOTE_DELAY", "RunProgress"]
+
+NOTE_DELAY = 1.0   # seconds
 
 
 class RunProgress:
@@ -19,6 +23,9 @@ class RunProgress:
         What runs.
     before : str
         What happens before the first cycle.
+    note : str or None
+        Printed after `NOTE_DELAY` seconds, on a terminal or not: early, but not before a
+        refusal of the run, which comes first and alone.
 
     Attributes
     ----------
@@ -26,8 +33,9 @@ class RunProgress:
         Simulated so far.
     """
 
-    def __init__(self, label: str, before: str = ""):
+    def __init__(self, label: str, before: str = "", note: str | None = None):
         self.cycles = 0
+        self._timer = None if note is None else threading.Timer(NOTE_DELAY, self._say, [note])
         self._label, self._before = label, before
         self._started: float | None = None
         self._bar: Progress | None = None
@@ -42,12 +50,23 @@ class RunProgress:
                 console=Console(file=sys.stderr), transient=True, expand=True)
             self._task = self._bar.add_task(self._label, total=None, speed=self._before)
             self._bar.start()
+        if self._timer is not None:
+            self._timer.daemon = True
+            self._timer.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  traceback: TracebackType | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
         if self._bar is not None:
             self._bar.stop()
+
+    def _say(self, note: str) -> None:
+        if self._bar is None:
+            click.echo(note, err=True)
+        else:
+            self._bar.console.print(note, highlight=False, markup=False)
 
     def __call__(self, cycles: int, done: int, rows: int) -> None:
         """`done` of `rows` activation rows after this many cycles."""

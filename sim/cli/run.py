@@ -114,9 +114,9 @@ def _run(request: _Request) -> tuple[list[Result], bool]:
     """Results of the levels, and whether the user interrupted."""
     results = []
     for level in request.levels:
-        if level == "rtl":
-            _advise(request)
-        progress = RunProgress(f"level {level}", "building the core" if level == "rtl" else "")
+        hardware = level == "rtl"
+        progress = RunProgress(f"level {level}", "building the core" if hardware else "",
+                               _advice(request) if hardware else None)
         try:
             with progress:
                 results.append(simulate(
@@ -132,13 +132,9 @@ def _run(request: _Request) -> tuple[list[Result], bool]:
     return results, False
 
 
-def _advise(request: _Request) -> None:
-    """Say so before a run that takes minutes, unless it is about to be refused."""
+def _advice(request: _Request) -> str | None:
     bound = estimate(request.design, request.workload.parts()).bound
-    line = advice(request.design, bound, request.vcd is not None)
-    if line:
-        request.workload.program(request.design)
-        click.echo(line, err=True)
+    return advice(request.design, bound, request.vcd is not None)
 
 
 def _report(request: _Request, results: Sequence[Result]) -> None:

@@ -185,6 +185,8 @@ def _work(program: Program, durations: Durations) -> Mapping[str, int]:
         "stores": len(program.stores),
         "bytes_read": sum(load.rows * load.bytes_per_row for load in program.loads),
         "bytes_written": sum(store.rows * store.bytes_per_row for store in program.stores),
-        "transactions": sum(memory.transactions(item.rows, item.bytes_per_row, item.row_stride)
-                            for item in (*program.loads, *program.stores)),
+        "transactions": sum(memory.transactions(load.rows, load.bytes_per_row, load.row_stride)
+                            for load in program.loads)
+        + sum(memory.transactions(store.rows, store.bytes_per_row, store.row_stride)
+              for store in program.stores),
     }

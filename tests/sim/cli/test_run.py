@@ -2,11 +2,13 @@
 
 import dataclasses
 import json
+import time
 
 import numpy as np
 import pytest
 from vcdvcd import VCDVCD
 
+import cubewave.sim.cli.progress as progress
 import cubewave.sim.cli.run as command
 from cubewave.sim import DeadlockError, simulate
 from cubewave.sim.result import output_sha256
@@ -203,9 +205,11 @@ def test_too_large_for_the_host(refused, monkeypatch):
 
 
 def test_f086_long_runs_are_advised_not_refused(cubewave, monkeypatch):
-    def stop(*args, **options):
+    def run(*args, **options):
+        time.sleep(0.2)
         raise KeyboardInterrupt
-    monkeypatch.setattr(command, "simulate", stop)
+    monkeypatch.setattr(command, "simulate", run)
+    monkeypatch.setattr(progress, "NOTE_DELAY", 0.01)
     result = cubewave("run", "q-projection", "--design", "b200-sm")
     advice = result.stderr.splitlines()[0]
     assert advice.startswith("note: level rtl will take ") and "--level analytic" in advice
