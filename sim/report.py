@@ -34,6 +34,7 @@ ITEMS = {
     "operands": "the job's operand slot is not ready",
     "weight_shift": "the job's weight tile is being shifted in",
     "weights": "the job's weight tile is not loaded yet",
+    "output": "the results before it are still in the cells",
 }
 BAR_WIDTH = 28
 MOST_CHECKS = 20  # shown when they fail; all are in the JSON
@@ -63,6 +64,10 @@ def print_report(console: Console, design_name: str, results: Sequence[Result],
                            characters="─" if _unicode(console) else "-"))
         if result.overflow:
             _overflow(console, result)
+        same = _same(result, results)
+        if same is not None:
+            _same_figures(console, result, same)
+            continue
         _figures(console, result)
         if result.units:
             console.print()
@@ -79,8 +84,21 @@ def _unicode(console: Console) -> bool:
     return console.encoding.lower().startswith("utf")
 
 
+def _same(result: Result, results: Sequence[Result]) -> Result | None:
+    """The first result with the same cycles and counters, of a level before this one."""
+    for before in results:
+        if before is result:
+            return None
+        if before.units and (before.cycles, before.units, before.counters, before.items) == (
+                result.cycles, result.units, result.counters, result.items):
+            return before
+    return None
+
+
 def _title(result: Result) -> Text:
     how = f" ({result.backend})" if result.backend else ""
+    if result.timing != "rtl":
+        how += f", timing {result.timing}"
     return Text.assemble("level ", (result.level, "bold cyan"), how)
 
 
@@ -132,12 +150,33 @@ def _overflow(console: Console, result: Result) -> None:
                        f"accumulators; {what}", style="bold red"))
 
 
-def _figures(console: Console, result: Result) -> None:
-    design, cycles = result.design, result.cycles
+def _grid() -> Table:
+    """Label, number, and what else there is to say about it."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold", no_wrap=True, min_width=12)
     grid.add_column(justify="right", no_wrap=True, min_width=10)
     grid.add_column()
+    return grid
+
+
+def _same_figures(console: Console, result: Result, same: Result) -> None:
+    grid = _grid()
+    grid.add_row("cycles", count(result.cycles),
+                 f"the same, and every counter too, as at level {same.level}")
+    _host_time(grid, result)
+    console.print(grid)
+
+
+def _host_time(grid: Table, result: Result) -> None:
+    if result.simulate_seconds:
+        speed = result.cycles / result.simulate_seconds
+        grid.add_row("host time", seconds(result.simulate_seconds),
+                     f"{count(round(speed))} cycles/s simulated")
+
+
+def _figures(console: Console, result: Result) -> None:
+    design, cycles = result.design, result.cycles
+    grid = _grid()
     time = seconds(Fraction(cycles, design.clock_hz))
     if result.units:
         grid.add_row("cycles", count(cycles), f"{time} at {si(design.clock_hz, 'Hz')}")
@@ -151,9 +190,9 @@ def _figures(console: Console, result: Result) -> None:
                  f"{si(macs * design.clock_hz, 'MAC/s')} of {si(peak * design.clock_hz, 'MAC/s')}"
                  + ("" if result.units else ", at most"))
     _traffic(grid, result)
-    if result.simulate_seconds:
-        grid.add_row("host time", f"{result.simulate_seconds:.2f} s",
-                     f"{count(round(cycles / result.simulate_seconds))} cycles/s simulated")
+    if result.overflow is None and result.units:
+        grid.add_row("overflow", "", "not computed, as the output")
+    _host_time(grid, result)
     console.print(grid)
 
 

@@ -90,7 +90,7 @@ def _print_list(console: Console, designs: dict[str, Design]) -> None:
     console.print(grid)
     console.print()
     console.print("rtl: whether the hardware itself is simulated at a useful speed; the large "
-                  "arrays are for --level analytic. `cubewave designs NAME` shows every field.",
+                  "arrays are for --level cycle. `cubewave designs NAME` shows every field.",
                   style="dim")
 
 

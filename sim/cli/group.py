@@ -14,6 +14,7 @@ from ...rtl import DesignError
 from ...rtl.design_fields import unknown_name
 from ...workloads import WorkloadError
 from ..backends.run import DeadlockError
+from ..cycle import ScheduleError
 from ..errors import OptionError
 
 __all__ = ["BAD_INPUT", "FAILED", "INTERRUPTED", "CommandGroup"]
@@ -84,7 +85,7 @@ class CommandGroup(click.Group):
         except MemoryError:
             _fail("this host has too little memory for the workload; choose smaller sizes")
             status = BAD_INPUT
-        except DeadlockError as error:
+        except (DeadlockError, ScheduleError) as error:
             _fail(str(error))
             status = FAILED
         except (click.Abort, KeyboardInterrupt):

@@ -42,7 +42,7 @@ def advice(design: Design, bound: int, recording: bool = False) -> str | None:
         return None
     return (f"note: level rtl will take {_duration(seconds)} or more ({bound:,} cycles at least, "
             f"at about {_rounded(rtl_speed(design, recording))} cycles/s on an array of "
-            f"{design.rows}x{design.cols}); --level analytic answers at once")
+            f"{design.rows}x{design.cols}); --level cycle counts the same cycles in seconds")
 
 
 def _rounded(speed: float) -> str:

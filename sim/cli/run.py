@@ -37,6 +37,7 @@ class _Request:
     backend: str
     timing: str
     vcd: VcdOptions | None
+    output: bool
     json_path: str | None
 
 
@@ -49,7 +50,7 @@ designs` the presets and their fields.
 \b
   cubewave run gemm
   cubewave run gemm -p a=A.npy -p b=B.npy --design edge --vcd run.vcd
-  cubewave run q-projection -p m=64 --design tpu-v1 --level analytic
+  cubewave run q-projection -p m=64 --design tpu-v1 --level cycle
 """)
 @click.argument("workload")
 @click.option("--design", default="tiny", metavar="PRESET|FILE.toml", show_default=True,
@@ -59,12 +60,13 @@ designs` the presets and their fields.
 @click.option("-p", "parameters", multiple=True, metavar="PARAM=VALUE",
               help="Set a parameter of the workload; may be repeated.")
 @click.option("--level", default="rtl", type=Choice([*LEVELS, "all"]),
-              show_default=True, help="rtl: the hardware, cycle by cycle. analytic: formulas. "
-              "all: every level, compared.")
+              show_default=True, help="rtl: the hardware, cycle by cycle. cycle: a model with the "
+              "same cycles, for any size. analytic: formulas. all: every level, compared.")
 @click.option("--backend", default="auto", type=Choice(BACKENDS), show_default=True,
               help="Simulator of level rtl.")
 @click.option("--timing", default="rtl", type=Choice(TIMINGS), show_default=True,
-              help="rtl: fill, drain, weight shift and pipeline registers count.")
+              help="rtl: fill, drain, weight shift and pipeline registers count. ideal, at level "
+              "cycle: service times only.")
 @click.option("--vcd", metavar="FILE", help="Write a waveform of level rtl, and a .gtkw beside it.")
 @click.option("--vcd-depth", type=Choice(VcdOptions.DEPTHS),
               help="What it holds: control (default), also the inside of every cell, also the "
@@ -75,8 +77,8 @@ designs` the presets and their fields.
               "only the JSON.")
 @click.option("--seed", type=Number(0, (1 << 31) - 1), metavar="N",
               help="Seed of random operands; 0 unless given.")
-@click.option("--no-output", is_flag=True, help="Compute no result matrix; possible where a level "
-              "can do without: analytic.")
+@click.option("--no-output", is_flag=True, help="Compute no result matrix; at levels cycle and "
+              "analytic.")
 def command(**options: Any) -> int:
     request = _check(**options)
     results, interrupted = _run(request)
@@ -92,13 +94,15 @@ def _check(workload: str, design: str, settings: Sequence[str], parameters: Sequ
            seed: int | None, no_output: bool) -> _Request:
     """Check everything that can be checked before the run."""
     levels = LEVELS if level == "all" else (level,)
-    if "rtl" not in levels:
-        for option, value in (("--vcd", vcd), ("--backend", backend)):
-            if value not in (None, "auto"):
-                raise OptionError(f"{option} {value}: needs --level rtl or all, not {level}")
-    elif no_output:
-        raise OptionError(f"--no-output: level rtl computes its output in hardware; possible with "
-                          f"--level analytic, not {level}")
+    needs = [("--vcd", vcd, None, "rtl"), ("--backend", backend, "auto", "rtl")]
+    for option, value, usual, needed in needs:
+        if value != usual and needed not in levels:
+            raise OptionError(f"{option} {value}: needs --level {needed} or all, not {level}")
+    if timing != "rtl" and level != "cycle":
+        raise OptionError(f"--timing {timing}: needs --level cycle, not {level}")
+    if no_output and "rtl" in levels:
+        raise OptionError(f"--no-output: needs --level cycle or analytic, not {level}; at level "
+                          f"rtl the hardware computes its output")
     waveform = vcd_options(vcd, vcd_depth, vcd_signals, vcd_cycles)
     machine = load_design(design, pairs("-s", "FIELD", settings))
     values = pairs("-p", "PARAM", parameters)
@@ -107,7 +111,7 @@ def _check(workload: str, design: str, settings: Sequence[str], parameters: Sequ
     check_outputs({"--vcd": vcd, "--vcd (the .gtkw beside it)": save_file, "--json": json_path},
                   inputs=[path for path in (design, *values.values()) if os.path.isfile(path)])
     return _Request(problem, machine, design, "  ".join(settings), levels, backend, timing,
-                    waveform, json_path)
+                    waveform, not no_output, json_path)
 
 
 def _run(request: _Request) -> tuple[list[Result], bool]:
@@ -122,7 +126,7 @@ def _run(request: _Request) -> tuple[list[Result], bool]:
                 results.append(simulate(
                     request.design, request.workload, level=level, timing=request.timing,
                     backend=request.backend, vcd=request.vcd if level == "rtl" else None,
-                    progress=progress))
+                    output=request.output, progress=progress))
         except KeyboardInterrupt:
             line = f"interrupted at level {level} after {progress.cycles:,} cycles"
             if level == "rtl" and request.vcd is not None and progress.cycles:

@@ -18,13 +18,19 @@ RATE = ('a positive integer, a fraction such as "340/7" (numerator and denominat
     (["run"], "Missing argument 'WORKLOAD'."),
     (["run", "gemm", "more"], "Got unexpected extra argument (more)"),
     (["run", "gemm", "--json"], "Option '--json' requires an argument."),
-    (["run", "gemm", "--level", "cycles"], "--level cycles: must be rtl, "),
+    (["run", "gemm", "--level", "cycles"], "--level cycles: must be rtl, cycle, analytic or all"),
     (["run", "gemm", "--backend", "compiledd"], "--backend compiledd: must be auto or pysim"),
-    (["run", "gemm", "--timing", "idle"], "--timing idle: must be rtl"),
+    (["run", "gemm", "--timing", "idle"], "--timing idle: must be rtl or ideal"),
     (["run", "gemm", "--seed", "-1"], "--seed -1: must be an integer from 0 to 2147483647"),
     (["run", "gemm", "--seed", "x"], "--seed x: must be an integer from 0 to 2147483647"),
-    (["run", "gemm", "--no-output"], "--no-output: level rtl computes its output in hardware; "
-     "possible with --level analytic, not rtl"),
+    (["run", "gemm", "--no-output"], "--no-output: needs --level cycle or analytic, not rtl; at "
+     "level rtl the hardware computes its output"),
+    (["run", "gemm", "--no-output", "--level", "all"], "--no-output: needs --level cycle or "),
+    (["run", "gemm", "--timing", "ideal"], "--timing ideal: needs --level cycle, not rtl"),
+    (["run", "gemm", "--timing", "ideal", "--level", "all"],
+     "--timing ideal: needs --level cycle, not all"),
+    (["run", "gemm", "--level", "cycle", "--backend", "pysim"],
+     "--backend pysim: needs --level rtl or all, not cycle"),
     (["run", "gemm", "--level", "analytic", "--backend", "pysim"],
      "--backend pysim: needs --level rtl or all, not analytic"),
     (["designs", "edgy"], 'unknown preset "edgy"; the nearest valid one is "edge"'),
@@ -119,7 +125,7 @@ def test_f091_senseless_parameters(refused, parameter, message):
     assert refused("run", "gemm", "-p", parameter) == f"-p {parameter}: {message}"
 
 
-@pytest.mark.parametrize("level", ["rtl", "all", "analytic"])
+@pytest.mark.parametrize("level", ["rtl", "cycle", "all", "analytic"])
 def test_choices_that_do_not_fit_the_design(refused, level):
     assert refused("run", "gemm", "-p", "m_tile=6", "--level", level) == (
         "m_tile must be an integer from 1 to 5, not 6")
@@ -144,7 +150,7 @@ def _files(folder):
     (folder / "folder.npy").mkdir()
 
 
-@pytest.mark.parametrize("level", ["rtl", "analytic"])
+@pytest.mark.parametrize("level", ["rtl", "cycle", "analytic"])
 @pytest.mark.parametrize("name, message", [
     ("cube.npy", "a must have 2 dimensions, not 3"),
     ("half.npy", "a must hold integers (floats only when integral)"),

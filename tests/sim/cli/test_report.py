@@ -55,6 +55,16 @@ def test_every_rate_has_a_unit_and_its_peak(results):
     assert " cycles/s simulated" in text and "MAC/byte; the machine is balanced at 1" in text
 
 
+def test_a_level_with_the_same_counters_says_just_that(results):
+    design, rtl = results[0].design, results[0]
+    cycle = simulate(design, Gemm(np.ones((5, 9), int), np.ones((9, 10), int)), level="cycle")
+    text = " ".join(report([rtl, cycle]).split())
+    assert f"cycles {rtl.cycles} the same, and every counter too, as at level rtl" in text
+    assert text.count("weight_shift") <= 1 and text.count("= cycles") == 1
+    other = dataclasses.replace(cycle, counters={**cycle.counters, "transactions": 0})
+    assert " ".join(report([rtl, other]).split()).count("= cycles") == 2
+
+
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_nothing_is_cut_at_any_width(results, width):
     text = report(results, width)

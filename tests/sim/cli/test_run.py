@@ -118,6 +118,19 @@ def test_f086_large_layer_at_level_analytic(run_json):
     assert document["results"][0]["useful_macs"] == 68719476736
 
 
+def test_levels_and_timings_of_large_designs(run_json):
+    """Without the output, and with the textbook's durations."""
+    args = ["q-projection", "-p", "m=64", "-p", "k=512", "-p", "n=512", "--design", "b200-sm"]
+    real = run_json(*args, "--level", "cycle")["results"][0]
+    quick = run_json(*args, "--level", "cycle", "--no-output")["results"][0]
+    assert real["output_sha256"] is not None and quick["output_sha256"] is None
+    assert real["cycles"] == quick["cycles"] and real["units"] == quick["units"]
+    ideal = run_json(*args, "--level", "cycle", "--timing", "ideal")["results"][0]
+    assert ideal["timing"] == "ideal" and ideal["cycles"] < real["cycles"]
+    bound = run_json(*args, "--level", "analytic", "--no-output")["results"][0]
+    assert bound["cycles"] <= ideal["cycles"]
+
+
 # Files
 
 
@@ -212,7 +225,7 @@ def test_f086_long_runs_are_advised_not_refused(cubewave, monkeypatch):
     monkeypatch.setattr(progress, "NOTE_DELAY", 0.01)
     result = cubewave("run", "q-projection", "--design", "b200-sm")
     advice = result.stderr.splitlines()[0]
-    assert advice.startswith("note: level rtl will take ") and "--level analytic" in advice
+    assert advice.startswith("note: level rtl will take ") and "--level cycle" in advice
     assert "cycles/s on an array of 64x64" in advice
     assert cubewave("run", "gemm").stderr.count("\n") == 1  # nothing but the interruption
 
