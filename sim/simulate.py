@@ -18,7 +18,7 @@ from .analytic import GemmEstimate, estimate
 from .backends.pysim import run_pysim
 from .backends.run import Progress
 from .checks import model_checks, output_checks, run_checks
-from .cycle import Durations, count, schedule
+from .cycle import Durations, run_cycle_model, write_trace
 from .errors import OptionError
 from .items import itemise, units_of
 from .result import Result
@@ -86,7 +86,8 @@ class VcdOptions:
 
 def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: str = "rtl",
              backend: str = "auto", vcd: str | os.PathLike[str] | VcdOptions | None = None,
-             output: bool = True, progress: Progress | None = None) -> Result:
+             trace: str | os.PathLike[str] | None = None, output: bool = True,
+             progress: Progress | None = None) -> Result:
     """Run a workload.
 
     Parameters
@@ -103,6 +104,8 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
         Simulator of level rtl: "pysim", or "auto" to choose.
     vcd : path or VcdOptions
         Write a waveform of level rtl, and check its counters.
+    trace : path
+        At level cycle: write the timeline as a Chrome trace, for Perfetto.
     output : bool
         False, at level cycle: compute no result matrix.
     progress : callable
@@ -123,6 +126,8 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
             raise OptionError(unknown_name(name, value, valid))
     if vcd is not None and level != "rtl":
         raise OptionError(f"vcd needs level rtl, not {level}")
+    if trace is not None and level != "cycle":
+        raise OptionError(f"trace needs level cycle, not {level}")
     if timing == "ideal" and level != "cycle":
         raise OptionError(f"timing ideal needs level cycle, not {level}")
     if not output and level == "rtl":
@@ -131,7 +136,7 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
     if level == "analytic":
         return _analytic(design, workload)
     if level == "cycle":
-        return _cycle(design, workload, timing, output)
+        return _cycle(design, workload, timing, output, trace)
     if vcd is not None and not isinstance(vcd, VcdOptions):
         vcd = VcdOptions(os.fspath(vcd))
     return _rtl(design, workload, vcd, progress)
@@ -148,15 +153,19 @@ def _analytic(design: Design, workload: Workload) -> Result:
         counters=dict(bounds.counts), limited_by=bounds.limited_by)
 
 
-def _cycle(design: Design, workload: Workload, timing: str, output: bool) -> Result:
+def _cycle(design: Design, workload: Workload, timing: str, output: bool,
+           trace: str | os.PathLike[str] | None) -> Result:
     started = time.perf_counter()
     program = workload.program(design, contents=False)
     durations = Durations.of(design, timing)
-    counters = count(program, schedule(program, durations), durations)
+    run = run_cycle_model(program, durations)
     seconds = time.perf_counter() - started
     bounds = estimate(design, workload.parts(), timing)
-    result = _result(design, workload, "cycle", counters, bounds, timing=timing,
+    result = _result(design, workload, "cycle", run.counters, bounds, timing=timing,
                      seconds=seconds)
+    if trace is not None:
+        with open(trace, "w", encoding="utf-8") as file:
+            write_trace(file, design, run.activity)
     if output:
         values, overflow = workload.reference(design)
         result = replace(result, output=values, overflow=overflow)
@@ -185,7 +194,7 @@ def _rtl(design: Design, workload: Workload, vcd: VcdOptions | None,
     result.checks.extend([
         *output_checks(result, *workload.reference(design)),
         *run_checks(result, bounds),
-        *model_checks(run.counters, count(program, schedule(program, durations), durations))])
+        *model_checks(run.counters, run_cycle_model(program, durations).counters)])
     if recorder is not None:
         result.checks.extend(recorder.checks(result))
     return result

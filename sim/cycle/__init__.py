@@ -1,7 +1,9 @@
 """The cycle model: the same programs under the same rules, command by command."""
 
-from .counters import count
 from .durations import Durations
+from .model import CycleRun, run_cycle_model
 from .schedule import Schedule, ScheduleError, schedule
+from .timeline import write_trace
 
-__all__ = ["Durations", "Schedule", "ScheduleError", "count", "schedule"]
+__all__ = ["CycleRun", "Durations", "Schedule", "ScheduleError", "run_cycle_model", "schedule",
+           "write_trace"]
