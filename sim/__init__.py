@@ -1,8 +1,24 @@
-"""Backends, models, results, waves and the command line."""
+"""Backends, models, results, waves and the command line.
 
-from .backends.run import DeadlockError
-from .errors import OptionError
-from .result import Result, UnitCounters
-from .simulate import VcdOptions, simulate
+What is named here is loaded when it is first used: the pytest plugin and the command line's help
+live in this package and must not load a simulator.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .errors import DeadlockError, OptionError
+    from .result import Result, UnitCounters
+    from .simulation import VcdOptions, simulate
 
 __all__ = ["DeadlockError", "OptionError", "Result", "UnitCounters", "VcdOptions", "simulate"]
+
+_MODULES = {"DeadlockError": "errors", "OptionError": "errors", "Result": "result",
+            "UnitCounters": "result", "VcdOptions": "simulation", "simulate": "simulation"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+    return getattr(import_module(f".{_MODULES[name]}", __name__), name)

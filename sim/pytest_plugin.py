@@ -45,7 +45,7 @@ def simulate(request: pytest.FixtureRequest, tmp_path: Path
     recorded = request.node.stash.setdefault(_RECORDED, [])
 
     def run(design: Any, workload: Any, *, level: str = "rtl", **options: Any) -> "Result":
-        from .simulate import simulate as run_simulation
+        from .simulation import simulate as run_simulation
         if level == "rtl" and options.get("vcd") is None:
             path = tmp_path / f"simulate-{len(recorded) + 1}.vcd"
             recorded.append(path)

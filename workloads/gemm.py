@@ -99,6 +99,21 @@ class Gemm:
                 **{key: value for key, value in self._choices.items() if value is not None}}
 
     def check(self, design: Design) -> None:
+        """Raise :class:`WorkloadError` unless the product fits the design."""
+        self.check_operands(design)
+        tiling = self.tiling(design)
+        if self.a_resident and tiling.a_stays != "all":
+            raise WorkloadError(
+                f"a_resident needs all of A in the slots: {tiling.slice_count} slices, but they "
+                f"hold {tiling.slots * tiling.slices_per_slot}")
+        if self.accumulate:
+            fit = design.accumulator_rows // tiling.m_tile * design.accumulator_banks
+            tiles = len(tiling.m_blocks) * len(tiling.n_tiles)
+            if tiles > fit:
+                raise WorkloadError(f"accumulate needs the whole result in the accumulators: "
+                                    f"{tiles} tiles, but they hold {fit}")
+
+    def check_operands(self, design: Design) -> None:
         """Raise :class:`WorkloadError` unless the operands fit the design's formats."""
         format = IntegerFormat.of(design)
         check_range("a", self.a, *format.activation_range(self.unsigned))
@@ -106,7 +121,7 @@ class Gemm:
 
     def operands(self, design: Design) -> tuple[np.ndarray, np.ndarray]:
         """a and b, checked against the design's formats."""
-        self.check(design)
+        self.check_operands(design)
         return self.a, self.b
 
     def tiling(self, design: Design) -> Tiling:
@@ -154,7 +169,7 @@ class RandomGemm(Gemm):
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "seed": self.seed}
 
-    def check(self, design: Design) -> None:
+    def check_operands(self, design: Design) -> None:
         """Random operands are made to fit."""
 
     def operands(self, design: Design) -> tuple[np.ndarray, np.ndarray]:
@@ -227,17 +242,11 @@ def build_program(design: Design, jobs: list[Gemm], contents: bool = True) -> Pr
     """One program for jobs that follow each other; without `contents` memory stays empty."""
     builder = GemmBuilder(design)
     tiling = None
-    for number, job in enumerate(jobs):
+    for job in jobs:
         previous, tiling = tiling, job.tiling(design)
-        if job.accumulate:
-            fit = design.accumulator_rows // tiling.m_tile * design.accumulator_banks
-            tiles = len(tiling.m_blocks) * len(tiling.n_tiles)
-            if tiles > fit:
-                raise WorkloadError(f"accumulate needs the whole result in the accumulators: "
-                                    f"{tiles} tiles, but they hold {fit}")
-            if number and previous is not None and (
-                    (previous.m_tile, previous.order) != (tiling.m_tile, tiling.order)):
-                raise WorkloadError("accumulate needs the m_tile and order of the job before it")
+        if job.accumulate and previous is not None and (
+                (previous.m_tile, previous.order) != (tiling.m_tile, tiling.order)):
+            raise WorkloadError("accumulate needs the m_tile and order of the job before it")
         job.check(design)
         builder.add(tiling, job.operands(design) if contents else None, unsigned=job.unsigned,
                     resident=job.a_resident, store=job.store_output, accumulate=job.accumulate)

@@ -7,7 +7,6 @@ import numpy as np
 from ..rtl import Design
 from ..rtl.commands import ArrayJob, Destination, Load, Store
 from ..rtl.formats import IntegerFormat
-from .errors import WorkloadError
 from .program import Output, Program
 from .tiling import Slice, Tile, Tiling
 
@@ -50,17 +49,7 @@ class GemmBuilder:
 
     def add(self, tiling: Tiling, operands: tuple[np.ndarray, np.ndarray] | None, *,
             unsigned: bool, resident: bool, store: bool, accumulate: bool) -> None:
-        """Append one product, a and b of `operands` or of any contents; see :class:`Gemm`.
-
-        Raises
-        ------
-        WorkloadError
-            `resident` but A does not fit into the slots.
-        """
-        if resident and tiling.a_stays != "all":
-            raise WorkloadError(
-                f"a_resident needs all of A in the slots: {tiling.slice_count} slices, but they "
-                f"hold {tiling.slots * tiling.slices_per_slot}")
+        """Append one product, a and b of `operands` or of any contents; see :class:`Gemm`."""
         product = self._place_product(tiling, operands, store)
         first_filling = len(self._fillings)
         held: dict[Slice, tuple[_Filling, int]] = {}

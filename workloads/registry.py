@@ -212,7 +212,7 @@ class _FileGemm(Gemm):
         super().__init__(**values)
         self._options = options
 
-    def check(self, design: Design) -> None:
+    def check_operands(self, design: Design) -> None:
         format = IntegerFormat.of(design)
         for name, matrix, limits in (("a", self.a, format.activation_range(self.unsigned)),
                                      ("b", self.b, format.weight_range())):

@@ -11,9 +11,10 @@ from ...rtl import Design
 from ...rtl.counters import COUNTERS
 from ...rtl.machine import QUEUES, Machine
 from ...workloads.program import Program
+from ..errors import DeadlockError
 from .flatten import flatten
 from .packing import pack_commands
-from .run import DeadlockError, Progress, RawRun, machine_size, watchdog_cycles
+from .run import Progress, RawRun, machine_size, watchdog_cycles
 from .watchdog import describe_deadlock
 
 __all__ = ["CLOCK_PERIOD", "PysimMachine", "run_pysim"]

@@ -10,14 +10,10 @@ from ...rtl.machine import QUEUES
 from ...rtl.memory_storage import line_bytes
 from ...workloads.program import Program
 
-__all__ = ["DeadlockError", "Progress", "RawRun", "machine_size", "watchdog_cycles"]
+__all__ = ["Progress", "RawRun", "machine_size", "watchdog_cycles"]
 
 #: Called now and then with: cycles so far, activation rows so far, activation rows of the run.
 Progress = Callable[[int, int, int], None]
-
-
-class DeadlockError(RuntimeError):
-    """Nothing has moved for the watchdog's limit; the message names who waits for what."""
 
 
 @dataclass(frozen=True)

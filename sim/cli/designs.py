@@ -15,7 +15,7 @@ from ...rtl import Design
 from ...rtl.design_fields import FIELDS, FieldSpec
 from ...rtl.presets import PRESETS
 from ..report_format import byte_size, count, number, si
-from ..simulate import LEVELS
+from ..simulation import LEVELS
 from .host_time import is_small
 from .output import output_console
 

@@ -13,9 +13,7 @@ import click
 from ...rtl import DesignError
 from ...rtl.design_fields import unknown_name
 from ...workloads import WorkloadError
-from ..backends.run import DeadlockError
-from ..cycle import ScheduleError
-from ..errors import OptionError
+from ..errors import DeadlockError, OptionError
 
 __all__ = ["BAD_INPUT", "FAILED", "INTERRUPTED", "CommandGroup"]
 
@@ -85,7 +83,7 @@ class CommandGroup(click.Group):
         except MemoryError:
             _fail("this host has too little memory for the workload; choose smaller sizes")
             status = BAD_INPUT
-        except (DeadlockError, ScheduleError) as error:
+        except DeadlockError as error:
             _fail(str(error))
             status = FAILED
         except (click.Abort, KeyboardInterrupt):

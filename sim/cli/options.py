@@ -9,7 +9,7 @@ import click
 
 from ...rtl import Design, DesignError
 from ..errors import OptionError
-from ..simulate import VcdOptions
+from ..simulation import VcdOptions
 
 __all__ = ["Choice", "Number", "check_outputs", "load_design", "pairs", "vcd_options"]
 
@@ -115,7 +115,7 @@ def check_outputs(outputs: dict[str, str | None], inputs: Iterable[str] = ()) ->
     for option, path in outputs.items():
         if path is None or path == "-":
             continue
-        problem = taken.get(os.path.realpath(path)) or _unwritable(path, option != "--json")
+        problem = taken.get(os.path.realpath(path)) or _unwritable(path, option.startswith("--vcd"))
         if problem:
             raise OptionError(f"{option} {path}: cannot be written: {problem}")
         taken[os.path.realpath(path)] = f"the file of {option} too"

@@ -16,7 +16,7 @@ from ..analytic import estimate
 from ..errors import OptionError
 from ..report import differing, print_report
 from ..result import Result, document
-from ..simulate import BACKENDS, LEVELS, TIMINGS, VcdOptions, Workload, simulate
+from ..simulation import BACKENDS, LEVELS, TIMINGS, VcdOptions, Workload, simulate
 from .group import FAILED, INTERRUPTED
 from .host_time import advice
 from .options import Choice, Number, check_outputs, load_design, pairs, vcd_options
@@ -37,6 +37,7 @@ class _Request:
     backend: str
     timing: str
     vcd: VcdOptions | None
+    trace: str | None
     output: bool
     json_path: str | None
 
@@ -73,6 +74,8 @@ designs` the presets and their fields.
               "contents of all memories.")
 @click.option("--vcd-signals", metavar="REGEX", help="Only signals whose full name it matches.")
 @click.option("--vcd-cycles", metavar="FIRST:LAST", help="Only these cycles, both included.")
+@click.option("--trace", metavar="FILE", help="Write the timeline of level cycle as a Chrome "
+              "trace, which ui.perfetto.dev opens.")
 @click.option("--json", "json_path", metavar="FILE|-", help="Write the results as JSON; - prints "
               "only the JSON.")
 @click.option("--seed", type=Number(0, (1 << 31) - 1), metavar="N",
@@ -90,11 +93,12 @@ def command(**options: Any) -> int:
 
 def _check(workload: str, design: str, settings: Sequence[str], parameters: Sequence[str],
            level: str, backend: str, timing: str, vcd: str | None, vcd_depth: str | None,
-           vcd_signals: str | None, vcd_cycles: str | None, json_path: str | None,
-           seed: int | None, no_output: bool) -> _Request:
+           vcd_signals: str | None, vcd_cycles: str | None, trace: str | None,
+           json_path: str | None, seed: int | None, no_output: bool) -> _Request:
     """Check everything that can be checked before the run."""
     levels = LEVELS if level == "all" else (level,)
-    needs = [("--vcd", vcd, None, "rtl"), ("--backend", backend, "auto", "rtl")]
+    needs = [("--vcd", vcd, None, "rtl"), ("--backend", backend, "auto", "rtl"),
+             ("--trace", trace, None, "cycle")]
     for option, value, usual, needed in needs:
         if value != usual and needed not in levels:
             raise OptionError(f"{option} {value}: needs --level {needed} or all, not {level}")
@@ -108,10 +112,11 @@ def _check(workload: str, design: str, settings: Sequence[str], parameters: Sequ
     values = pairs("-p", "PARAM", parameters)
     problem = build(workload, values, seed)
     save_file = None if vcd is None else os.path.splitext(vcd)[0] + ".gtkw"
-    check_outputs({"--vcd": vcd, "--vcd (the .gtkw beside it)": save_file, "--json": json_path},
+    check_outputs({"--vcd": vcd, "--vcd (the .gtkw beside it)": save_file, "--trace": trace,
+                   "--json": json_path},
                   inputs=[path for path in (design, *values.values()) if os.path.isfile(path)])
     return _Request(problem, machine, design, "  ".join(settings), levels, backend, timing,
-                    waveform, not no_output, json_path)
+                    waveform, trace, not no_output, json_path)
 
 
 def _run(request: _Request) -> tuple[list[Result], bool]:
@@ -126,6 +131,7 @@ def _run(request: _Request) -> tuple[list[Result], bool]:
                 results.append(simulate(
                     request.design, request.workload, level=level, timing=request.timing,
                     backend=request.backend, vcd=request.vcd if level == "rtl" else None,
+                    trace=request.trace if level == "cycle" else None,
                     output=request.output, progress=progress))
         except KeyboardInterrupt:
             line = f"interrupted at level {level} after {progress.cycles:,} cycles"
@@ -147,6 +153,8 @@ def _report(request: _Request, results: Sequence[Result]) -> None:
     if request.vcd is not None:
         files["waveform"] = (f"{request.vcd.path}  (open it: cubewave waves "
                              f"{shlex.quote(request.vcd.path)})")
+    if request.trace is not None:
+        files["trace"] = f"{request.trace}  (open it in ui.perfetto.dev)"
     if request.json_path is not None:
         text = json.dumps(document(list(results)), indent=2, allow_nan=False) + "\n"
         if request.json_path == "-":

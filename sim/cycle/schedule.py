@@ -5,6 +5,7 @@ from collections import defaultdict
 
 from ...rtl.commands import ArrayJob, Destination, Load
 from ...workloads.program import Program
+from ..errors import DeadlockError
 from .durations import Durations
 
 __all__ = ["BEFORE", "Schedule", "ScheduleError", "schedule"]
@@ -12,7 +13,7 @@ __all__ = ["BEFORE", "Schedule", "ScheduleError", "schedule"]
 BEFORE = -(1 << 60)  # a time before every run
 
 
-class ScheduleError(RuntimeError):
+class ScheduleError(DeadlockError):
     """The program cannot end: a unit waits for something that no command brings."""
 
 

@@ -22,7 +22,7 @@ from .save_file import gtkw_path, write_gtkw
 from .writer import VcdFile
 
 if TYPE_CHECKING:
-    from ..simulate import VcdOptions
+    from ..simulation import VcdOptions
 
 __all__ = ["Recorder"]
 

@@ -15,7 +15,7 @@ from cubewave.rtl.status import ArrayStatus
 
 WATCH = ["i.ready", "shift", "enter", "slot", "row", "unsigned", "turn", "release", "take",
          "bank", "tag", "macs", "running", "status"]
-LATENCY = 5  # cycles from a row's entry to its retirement
+LATENCY = 4  # cycles from a row's entry to its retirement, so also most rows in flight
 
 
 def make(rows=3, double_buffer=True):

@@ -117,6 +117,58 @@ def test_registers_are_those_of_the_formula():
     assert MatrixUnit.latency(design) == MatrixUnit.REGISTERS
 
 
+def output_schedule(design, tiles):
+    """As :func:`schedule`, for pairs of a[M, K] and w[K, cols] of an output-stationary array.
+
+    Tiles follow each other as soon as they may; results are due one row per cycle, the bottom
+    row first, M rows of them real.
+    """
+    rows, bits = design.rows, design.activation_bits
+    weights, entering, words, results = {}, {}, {}, {}
+    free, last = 0, -rows
+    for number, (a, w) in enumerate(tiles):
+        length = a.shape[1]
+        first = max(free, last + rows - length + 1)
+        free, last = first + length, first + length - 1
+        product = (a.astype(object) @ w).tolist()
+        for k in range(length):
+            tag = {"valid": int(k == length - 1), "bank": number % 2, "row": number,
+                   "accumulate": number % 2, "finish": 1, "store": 1}
+            entering[first + k] = {"enter": 1, "first": int(k == 0), "turn": tag["valid"],
+                                   "unsigned": 0, "tag": tag, "tile_rows": len(a)}
+            weights[first + k + 1] = {"weights": w[k].tolist()}
+            words[first + k + 1] = {"activations": sum(
+                (value & (1 << bits) - 1) << bits * place
+                for place, value in enumerate(a[:, k].tolist()))}
+        for row, values in enumerate(product):
+            results[last + rows - 1 - row] = (values, {**tag, "row": number + row,
+                                                       "finish": int(row == 0)})
+    return (weights, entering, words), results
+
+
+@pytest.mark.parametrize("rows,cols", SHAPES)
+@pytest.mark.parametrize("mac_latency", [1, 3])
+def test_output_stationary(rows, cols, mac_latency):
+    """Results are due exactly latency cycles after the last pair and in the cycles after."""
+    design = Design(rows=rows, cols=cols, mac_latency=mac_latency, dataflow="output_stationary")
+    rng = np.random.default_rng(cols)
+    tiles = [(rng.integers(-128, 128, (height, length)), rng.integers(-128, 128, (length, cols)))
+             for height, length in ((rows, rows), (1, 1), (rows, rows + 3), (max(1, rows - 1), 2),
+                                    (rows, 2 * rows))]
+    timetables, results = output_schedule(design, tiles)
+    latency = MatrixUnit.latency(design)
+    steps = inputs(design, timetables, max(results) + latency + 3, rng)
+    for step in steps:
+        step.setdefault("tile_rows", 0)
+        step.setdefault("first", 0)
+    got = lockstep(MatrixUnit(design=design), steps, ["sums", "tag_out"])
+    for cycle, (row, after) in enumerate(zip(got, got[1:])):
+        sums, tag = results.get(cycle - latency + 1, (None, None))
+        assert row["tag_out"]["valid"] == int(tag is not None), f"cycle {cycle}"
+        if tag is not None:
+            assert row["tag_out"] == tag and after["sums"] == sums, f"cycle {cycle}"
+
+
 @pytest.mark.parametrize("rows,cols,length", [(4, 4, 4), (3, 5, 2), (2, 1, 7), (1, 1, 1)])
 def test_wavefront_length_f001(monkeypatch, rows, cols, length):
     """From the first activation in row 0's register to the last multiply in the corner."""

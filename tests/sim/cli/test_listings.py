@@ -8,7 +8,7 @@ import pytest
 from cubewave.rtl import Design
 from cubewave.rtl.design_fields import FIELDS
 from cubewave.rtl.presets import PRESETS
-from cubewave.sim.simulate import LEVELS
+from cubewave.sim.simulation import LEVELS
 from cubewave.workloads.registry import WORKLOADS, build
 
 

@@ -12,7 +12,7 @@ import cubewave.sim.cli.progress as progress
 import cubewave.sim.cli.run as command
 from cubewave.sim import DeadlockError, simulate
 from cubewave.sim.result import output_sha256
-from cubewave.sim.simulate import LEVELS
+from cubewave.sim.simulation import LEVELS
 
 
 @pytest.fixture
