@@ -40,7 +40,7 @@ class Gemm:
     accumulate : bool
         Add to what the accumulators hold, in a :class:`Sequence`; refused when the accumulators
         cannot hold the whole result.
-    m_tile, order, slices_per_slot
+    m_tile, order, slices_per_slot, tile_rows
         Choices of the :class:`Tiling`, which has the rule for their defaults.
 
     Raises
@@ -56,7 +56,8 @@ class Gemm:
     def __init__(self, a: Any, b: Any, *, unsigned: bool = False, a_resident: bool = False,
                  store_output: bool = True, accumulate: bool = False, bias: Any = None,
                  relu: bool = False, requantize: Any = None, m_tile: int | None = None,
-                 order: str = "mn", slices_per_slot: int | None = None):
+                 order: str = "mn", slices_per_slot: int | None = None,
+                 tile_rows: int | None = None):
         self.a, self.b = integer_matrix("a", a), integer_matrix("b", b)
         if self.a.shape[1] != self.b.shape[0]:
             raise WorkloadError(f"b must have as many rows as a has columns "
@@ -73,7 +74,8 @@ class Gemm:
         self.unsigned, self.a_resident = unsigned, a_resident
         self.store_output, self.accumulate = store_output, accumulate
         self._choices: dict[str, Any] = {"m_tile": m_tile, "order": order,
-                                         "slices_per_slot": slices_per_slot}
+                                         "slices_per_slot": slices_per_slot,
+                                         "tile_rows": tile_rows}
 
     @property
     def shape(self) -> Geometry:

@@ -196,6 +196,9 @@ CHOICES = (
               ORDERS[0]),
     Parameter(IntegerField("slices_per_slot", "slices", "parts of a that share a slot; at most "
                            "as many as fit", 1, LARGEST), None, "even"),
+    Parameter(IntegerField("tile_rows", "rows", "rows of the matrix unit's tiles, which are filled "
+                           "up with rows that are executed but not useful; at most "
+                           "accumulator_rows", 1, LARGEST), None, "1"),
 )
 
 
