@@ -88,10 +88,14 @@ def check_counters(program, bench):
         timing.transactions(each.rows, each.bytes_per_row, each.row_stride)
         for each in [*loads, *stores])
     assert counters["useful_macs"] == program.exact.size * program.a.shape[1]
-    assert counters["activation_rows"] == counters["accumulator_rows"] == \
-        len(program.a) * len(jobs)
-    assert counters["weight_rows"] == design.rows * len(jobs)
-    assert counters["array.busy"] == counters["activation_rows"]
+    entered = sum(job.rows for job in jobs)
+    assert counters["array.busy"] == counters["activation_rows"] == entered
+    if design.dataflow == "weight_stationary":
+        assert counters["accumulator_rows"] == entered
+        assert counters["weight_rows"] == design.rows * len(jobs)
+    else:
+        assert counters["accumulator_rows"] == sum(st.rows for st in stores)
+        assert counters["weight_rows"] == entered
     assert sum(row["row"] for row in bench.log) == sum(store.rows for store in stores)
 
 
@@ -110,6 +114,10 @@ DESIGNS = {
                "accumulator_bits": 17, "buffer_port_rows": 2},
     "wide": {"rows": 2, "cols": 2, "activation_bits": 16, "weight_bits": 12,
              "accumulator_bits": 48},
+    "output": {"rows": 4, "cols": 3, "dataflow": "output_stationary"},
+    "output single": {"rows": 3, "cols": 2, "dataflow": "output_stationary", "mac_latency": 3,
+                      "weight_double_buffer": False, "memory_latency_cycles": 0},
+    "output 1x1": {"rows": 1, "cols": 1, "dataflow": "output_stationary", "weight_fifo_depth": 1},
 }
 
 

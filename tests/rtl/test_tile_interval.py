@@ -43,8 +43,8 @@ def run(program, loads, preload=()):
               {"loader": loads, "array": program.jobs}, contents=program.contents)
     seen = {name: [cycle for cycle, row in enumerate(bench.log) if row[name]]
             for name in bench.log[0]}
-    length = len(program.a)
-    assert len(seen["enter"]) == length * len(program.jobs) == len(seen["written"])
+    length = program.jobs[0].rows
+    assert len(seen["enter"]) == length * len(program.jobs)
     starts = seen["enter"][::length]
     for start, end in zip(starts, seen["accepted"]):  # no gaps inside a job
         assert end - start == length - 1
