@@ -75,3 +75,25 @@ def test_count_and_clear():
     assert [tuple(row.values()) for row in rows] == [
         (0, 0, 0, 0, 0, 0), (1, 1, 0, 0, 0, 0), (2, 1, 1, 1, 4, 3), (2, 1, 1, 1, 4, 3),
         (0, 0, 0, 0, 0, 0), (1, 1, 0, 0, 0, 0)]
+
+
+@pytest.mark.parametrize("first", ["memory.loading", "memory.storing"])
+def test_span_begins_with_the_first_start_and_never_ends(first):
+    steps = [{"count": 1}, {"count": 1, first: 1}, {"count": 1}, {"count": 1}, {"clear": 1},
+             {"count": 1}, {}]
+    rows = run(steps, "counters.span", "counters.cycles")
+    assert [row["counters.span"] for row in rows] == [0, 0, 1, 2, 3, 0, 0]
+    assert [row["counters.cycles"] for row in rows] == [0, 1, 2, 3, 4, 0, 1]
+
+
+@pytest.mark.parametrize("signals,counted", [
+    ({"memory.loads_under_way": 1}, 1), ({"memory.stores_under_way": 1}, 1),
+    ({"memory.loads_under_way": 1, "memory.loading": 1}, 0),
+    ({"memory.loads_under_way": 1, "memory.storing": 1}, 0), ({}, 0)])
+def test_exposed_requests_are_times_in_which_only_latency_passes(signals, counted):
+    """One count for each such time, however long it is."""
+    wait = {**signals, "count": 1}
+    rows = run([{"count": 1}, wait, wait, wait, {"count": 1}, wait, {}],
+               "counters.exposed_requests")
+    assert [row["counters.exposed_requests"] for row in rows] == [
+        0, 0, counted, counted, counted, counted, 2 * counted]
