@@ -97,3 +97,16 @@ def test_exposed_requests_are_times_in_which_only_latency_passes(signals, counte
                "counters.exposed_requests")
     assert [row["counters.exposed_requests"] for row in rows] == [
         0, 0, counted, counted, counted, counted, 2 * counted]
+
+
+@pytest.mark.parametrize("kind,payload", [("load", {**LOAD, "take": 0}), ("store", STORE)])
+def test_only_a_transfer_counts_as_a_start(kind, payload):
+    """The channel may be ready for nothing, and a request may wait."""
+    ready = {"memory.load.ready": 1, "memory.store.ready": 1, "memory.request_bytes": 4,
+             "memory.request_transactions": 2}
+    names = ("loads", "stores", "bytes_read", "bytes_written", "transactions")
+    idle = run([{"count": 1, **ready}] * 3, *(f"counters.{name}" for name in names))
+    assert set(idle[-1].values()) == {0}
+    rows = run([{"count": 1, f"{kind}s.valid": 1, f"{kind}s.payload": payload}, {"count": 1},
+                {"count": 1}], *(f"counters.{name}" for name in names))
+    assert set(rows[-1].values()) == {0}
