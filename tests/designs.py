@@ -83,6 +83,7 @@ def _jobs(draw, design, tiles=3, before=None):
         "order": draw(small("mn", "nm")),
         "store_output": draw(small(True, True, True, False)),
         "m_tile": draw(small(None, None, 1, 2, 3, 5)),
+        "tile_rows": draw(small(None, None, None, 2, 3, design.rows)),
         "slices_per_slot": draw(small(None, None, 1, 2, 3)),
         "a_resident": before is None and draw(small(False, False, True)),
         "accumulate": draw(small(False, False, True)),
@@ -90,7 +91,7 @@ def _jobs(draw, design, tiles=3, before=None):
     m, n = draw(small(1, 2, 3, 5, 7, 9, 13)), _dimension(draw, design.cols, tiles)
     if before is not None and choices["accumulate"]:
         m, _k, n = before.shape
-        for name in ("order", "m_tile"):
+        for name in ("order", "m_tile", "tile_rows"):
             choices[name] = before.describe().get(name)
     k = _dimension(draw, design.rows, tiles)
     choices = _fitting(design, (m, k, n), choices)

@@ -127,8 +127,8 @@ def test_random_runs_reach_every_corner():
               for status in statuses} - {f"{unit}.{name}" for unit in UNITS
                                          for name in ("busy", "idle")}
     assert stalls - seen == set()
-    assert {"m_tile", "slices_per_slot", "a_resident", "accumulate", "unsigned", "Gemm",
-            "RandomGemm", "Sequence", "overflow=True", "overflow=False",
+    assert {"m_tile", "tile_rows", "slices_per_slot", "a_resident", "accumulate", "unsigned",
+            "Gemm", "RandomGemm", "Sequence", "overflow=True", "overflow=False",
             "memory_bytes_per_cycle=340/7", "memory_bytes_per_cycle=unlimited"} - seen == set()
     for name in Design.preset("tiny").to_dict():  # every field varies
         assert len([value for value in seen if value.startswith(f"{name}=")]) >= 2, name
