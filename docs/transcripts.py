@@ -36,11 +36,12 @@ ROOT = Path(__file__).resolve().parent.parent
 WIDTH = "80"  # columns of the terminal that examples are shown on
 
 FENCE = re.compile(r"```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-FILE = re.compile(r"# ([\w.-]+\.(?:toml|py|npy))\n")
+FILE = re.compile(r"# ([\w.-]+\.(?:toml|py|csv))\n")
 
 #: What differs from run to run, and what stands for it when texts are compared.
 VARYING = (
     (re.compile(r"^(host time) .*$", re.MULTILINE), r"\1"),
+    (re.compile(r", \S+ \w+ host time$", re.MULTILINE), ", host time"),
     (re.compile(r"\d+\.\d+s\b"), "TIME"),
 )
 

@@ -8,7 +8,7 @@ import pytest
 import transcripts
 from transcripts import ROOT, blocks, comparable, pages, rerun
 
-EXECUTED = {"console", "python", "toml"}
+EXECUTED = {"console", "csv", "python", "toml"}
 SHOWN = {"sh", "text"}
 
 
@@ -81,8 +81,10 @@ $ echo $?
 
 
 def test_times_are_not_compared():
-    before = "host time       1.20 s  300 cycles/s simulated\n1 passed in 1.50s\n"
-    after = "host time        1.1 ms  9,999 cycles/s simulated\n1 passed in 12.31s\n"
+    before = ("host time       1.20 s  300 cycles/s simulated\n1 passed in 1.50s\n"
+              "simulated         3  different runs of 3, 2.314 ms host time\n")
+    after = ("host time        1.1 ms  9,999 cycles/s simulated\n1 passed in 12.31s\n"
+             "simulated         3  different runs of 3, 18 s host time\n")
     assert comparable(before) == comparable(after)
 
 
