@@ -25,6 +25,7 @@ LARGEST_TILES = 3_000_000
 
 def simulate_network(design: Design, network: Network, *, level: str = "cycle",
                      timing: str = "rtl", backend: str = "auto", output: bool = False,
+                     seed: int | None = None,
                      progress: Progress | None = None) -> NetworkResult:
     """Run every layer of a network from an idle machine; layers of one shape are run once.
 
@@ -36,6 +37,8 @@ def simulate_network(design: Design, network: Network, *, level: str = "cycle",
         See :func:`simulate`.
     output : bool
         Compute the results of the layers at level cycle, too. Level rtl always does.
+    seed : int
+        Draw random operands with this seed instead of the network's own.
     progress : callable
         Called with cycles, activation rows so far, activation rows of all runs.
 
@@ -48,6 +51,7 @@ def simulate_network(design: Design, network: Network, *, level: str = "cycle",
     DeadlockError
         See :func:`simulate`.
     """
+    network = network if seed is None else network.seeded(seed)
     distinct = network.distinct()
     _check(design, distinct.values(), level)
     rows = {key: estimate(design, layer.product.parts()).counts["activation_rows"]

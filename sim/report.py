@@ -23,7 +23,8 @@ from .report_format import (
 )
 from .result import Check, Result, UnitCounters
 
-__all__ = ["differing", "print_end", "print_header", "print_report", "print_title"]
+__all__ = ["SHAPE_EFFICIENCY", "differing", "print_end", "print_header", "print_report",
+           "print_title"]
 
 #: What an item of the difference to the bound means.
 ITEMS = {
@@ -36,6 +37,7 @@ ITEMS = {
     "weights": "the job's weight tile is not loaded yet",
     "output": "the results before it are still in the cells",
 }
+SHAPE_EFFICIENCY = "of the MACs executed in whole tiles are useful"
 BAR_WIDTH = 28
 MOST_CHECKS = 20  # shown when they fail; all are in the JSON
 
@@ -197,6 +199,8 @@ def _figures(console: Console, result: Result) -> None:
     grid.add_row("utilization", percent(result.useful_macs, peak * cycles),
                  f"{si(macs * design.clock_hz, 'MAC/s')} of {si(peak * design.clock_hz, 'MAC/s')}"
                  + ("" if result.units else ", at most"))
+    if result.shape_efficiency is not None:
+        grid.add_row("shape eff.", percent(result.shape_efficiency), SHAPE_EFFICIENCY)
     _traffic(grid, result)
     if result.overflow is None and result.units:
         grid.add_row("overflow", "", "not computed, as the output")

@@ -10,7 +10,7 @@ from rich.text import Text
 from ..workloads.gemm import Gemm
 from ..workloads.reduction import Reduction
 from .network_result import LayerResult, NetworkResult
-from .report import print_end, print_header, print_title
+from .report import SHAPE_EFFICIENCY, print_end, print_header, print_title
 from .report import print_report as print_single
 from .report_format import count, number, percent, seconds, si
 from .result import Result
@@ -112,8 +112,7 @@ def _totals(console: Console, result: NetworkResult) -> None:
                  f"{si(macs * design.clock_hz, 'MAC/s')} of {si(peak * design.clock_hz, 'MAC/s')}"
                  + (", at most" if result.level == "analytic" else ""))
     if result.shape_efficiency is not None:
-        grid.add_row("shape eff.", percent(result.shape_efficiency),
-                     "of the MACs executed in whole tiles are useful")
+        grid.add_row("shape eff.", percent(result.shape_efficiency), SHAPE_EFFICIENCY)
     moved = Fraction(result.bytes_read + result.bytes_written, cycles)
     bandwidth = design.memory_bandwidth
     limit = "unlimited" if bandwidth is None else f"{number(bandwidth)} bytes/cycle"

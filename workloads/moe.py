@@ -72,6 +72,9 @@ class MoE(Batch):
         """Executed over useful rows."""
         return Fraction(self.executed_rows, self.useful_rows)
 
+    def seeded(self, seed: int) -> "MoE":
+        return MoE(self.tokens, self.top_k, self.experts, self.k, self.n, self.tile_rows, seed)
+
     def describe(self) -> dict[str, Any]:
         return {"name": self.name, "tokens": self.tokens, "top_k": self.top_k,
                 "experts": self.experts, "k": self.k, "n": self.n, "tile_rows": self.tile_rows,

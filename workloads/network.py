@@ -1,8 +1,9 @@
 """Networks: named workloads that run one after another, each on an idle machine."""
 
+import copy
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from .checks import check_integer
@@ -93,6 +94,14 @@ class Network:
     def parts(self) -> list[Gemm]:
         """The products of one repetition of every distinct layer: what a simulation runs."""
         return [part for layer in self.distinct().values() for part in layer.product.parts()]
+
+    def seeded(self, seed: int) -> "Network":
+        """This network with its random operands drawn with `seed`."""
+        other = copy.copy(self)
+        other._layers = [replace(layer, product=layer.product.seeded(seed))
+                         for layer in self._layers]
+        other._parameters = {**self._parameters, "seed": seed}
+        return other
 
     @property
     def useful_macs(self) -> int:

@@ -81,48 +81,50 @@ class Qwen3(Network):
     phase : str
         "decode" or "prefill".
     context : int
-        Positions that a decode step attends to.
+        decode: positions that a step attends to; 8192 unless given.
     tokens : int
-        Length of a prompt.
+        prefill: length of a prompt; 4096 unless given.
+    query_block : int
+        prefill: tokens of a block of attention; 128 unless given.
     batch : int
         Requests.
     scope : str
         "model": all layers and the head. "layer": one layer.
-    query_block : int
-        Tokens of a block of prefill attention.
     seed : int
         Of the random operands.
     model : Model or None
         None: Qwen3-8B.
     """
 
-    def __init__(self, phase: str = "decode", *, context: int = 8192, tokens: int = 4096,
-                 batch: int = 1, scope: str = "model", query_block: int = 128, seed: int = 0,
-                 model: Model | None = None):
+    def __init__(self, phase: str = "decode", *, context: int | None = None,
+                 tokens: int | None = None, query_block: int | None = None, batch: int = 1,
+                 scope: str = "model", seed: int = 0, model: Model | None = None):
         for name, value, valid in (("phase", phase, PHASES), ("scope", scope, SCOPES)):
             if value not in valid:
                 raise WorkloadError(f"{name} must be one of {', '.join(valid)}, not {value!r}")
         self.model = model = model or Model.load("qwen3_8b")
         self.phase, self.scope, self._seed = phase, scope, seed
         self.batch = check_integer("batch", batch, 1)
-        self.context = check_integer("context", context, 1)
-        self.tokens = check_integer("tokens", tokens, 1)
-        self.query_block = check_integer("query_block", query_block, 1)
+        self._sizes = {}
+        for name, size, belongs, default in (("context", context, "decode", 8192),
+                                             ("tokens", tokens, "prefill", 4096),
+                                             ("query_block", query_block, "prefill", 128)):
+            if phase == belongs:
+                self._sizes[name] = check_integer(name, default if size is None else size, 1)
+            elif size is not None:
+                raise WorkloadError(f"{name} belongs to phase {belongs}, not {phase}")
         self._repeat = model.layers if scope == "model" else 1
-        size = ({"context": context} if phase == "decode" else
-                {"tokens": tokens, "query_block": query_block})
         notes = ["matrix products only: softmax and the other vector operators join with attention"]
         if phase == "prefill":
-            notes.append(f"causal attention in blocks of {query_block} tokens; MACs and "
-                         f"utilization leave out what the mask discards")
-        super().__init__("qwen3-8b", self._operators(),
-                         {"phase": phase, "scope": scope, "batch": batch, **size, "seed": seed},
-                         notes)
+            notes.append(f"causal attention in blocks of {self._sizes['query_block']} tokens; "
+                         f"MACs and utilization leave out what the mask discards")
+        super().__init__("qwen3-8b", self._operators(), {
+            "phase": phase, "scope": scope, "batch": batch, **self._sizes, "seed": seed}, notes)
 
     def _operators(self) -> Iterator[Layer]:
         """Layers in the order in which they run; attention comes before the output projection."""
         model = self.model
-        rows = self.batch * (1 if self.phase == "decode" else self.tokens)
+        rows = self.batch * self._sizes.get("tokens", 1)
         for name, k, n in model.projections():
             if name == "o_proj":
                 yield from self._attention()
@@ -148,7 +150,8 @@ class Qwen3(Network):
     def _blocks(self) -> Iterator[tuple[int, int]]:
         """First token and tokens of each block of queries, which sees the keys up to its end."""
         if self.phase == "decode":
-            yield self.context - 1, 1
+            yield self._sizes["context"] - 1, 1
             return
-        for start in range(0, self.tokens, self.query_block):
-            yield start, min(self.query_block, self.tokens - start)
+        tokens, block = self._sizes["tokens"], self._sizes["query_block"]
+        for start in range(0, tokens, block):
+            yield start, min(block, tokens - start)

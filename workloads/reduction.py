@@ -33,6 +33,10 @@ class Reduction:
         """No products."""
         return []
 
+    def seeded(self, seed: int) -> "Reduction":
+        """Nothing is random."""
+        return self
+
     def describe(self) -> dict[str, Any]:
         """What was run, for reports: JSON-able."""
         return {"name": self.name, "terms": self.terms, "m": self.m, "n": self.n}

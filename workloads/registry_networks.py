@@ -55,14 +55,10 @@ def _split_k(options: Options, values: Values, seed: int | None) -> SplitK:
 
 
 def _qwen3_8b(options: Options, values: Values, seed: int | None) -> Qwen3:
-    phase = values.pop("phase")
-    for name, needed in (("context", "decode"), ("tokens", "prefill"), ("query_block", "prefill")):
-        if phase != needed:
-            del values[name]
-            if name in options:
-                raise WorkloadError(f"{option_text(options, [name])}: belongs to phase {needed}, "
-                                    f"not {phase}")
-    return Qwen3(phase, **values, seed=seed or 0)
+    try:
+        return Qwen3(**values, seed=seed or 0)
+    except WorkloadError as error:
+        raise WorkloadError(f"{option_text(options, options)}: {error}") from None
 
 
 NETWORKS = (
@@ -95,9 +91,9 @@ NETWORKS = (
                      Parameter(ChoiceField("scope", "", "all layers and the head, or one layer",
                                            SCOPES), SCOPES[0]),
                      integer("context", "tokens", "decode: positions that a step attends to",
-                             8192),
-                     integer("tokens", "tokens", "prefill: length of the prompt", 4096),
+                             None, "8192"),
+                     integer("tokens", "tokens", "prefill: length of the prompt", None, "4096"),
                      integer("query_block", "tokens", "prefill: tokens of a block of causal "
-                             "attention", 128),
+                             "attention", None, "128"),
                      integer("batch", "requests", "requests at a time", 1)), _qwen3_8b),
 )

@@ -1,5 +1,6 @@
 """Split-K: the inner dimension cut into parts, whose partial results are added."""
 
+import copy
 from collections.abc import Iterator
 
 import numpy as np
@@ -53,7 +54,7 @@ class SplitK(Network):
         parts = [_Part(self.whole, start, end, accumulate=not stored and number > 0,
                        store_output=stored or number == self.splits - 1)
                  for number, (start, end) in enumerate(self._cuts(k))]
-        layers = [Layer("products", Batch(parts) if stored else Sequence(parts))]
+        layers = [Layer("products", (_Stored if stored else _Added)(parts))]
         notes = []
         if stored and self.splits > 1:
             layers.append(Layer("reduction", Reduction(self.splits, m, n)))
@@ -62,6 +63,12 @@ class SplitK(Network):
         super().__init__("split-k", layers, {
             "m": m, "k": k, "n": n, "splits": self.splits, "reduction": reduction,
             "kernels": len(layers), "seed": seed}, notes)
+
+    def seeded(self, seed: int) -> "SplitK":
+        other = super().seeded(seed)
+        assert isinstance(other, SplitK)
+        other.whole = self.whole.seeded(seed)
+        return other
 
     @property
     def kernels(self) -> int:
@@ -74,6 +81,23 @@ class SplitK(Network):
             yield number * k // self.splits, (number + 1) * k // self.splits
 
 
+class _OneSeed(Sequence):
+    """Parts of one product, whose operands have one seed."""
+
+    def seeded(self, seed: int) -> "_OneSeed":
+        other = copy.copy(self)
+        other._jobs = [job.seeded(seed) for job in self._jobs]
+        return other
+
+
+class _Stored(_OneSeed, Batch):
+    """The output is all partial results."""
+
+
+class _Added(_OneSeed):
+    """The output is the sum."""
+
+
 class _Part(RandomGemm):
     """The columns `start` to `end` of a, and these rows of b, of a product."""
 
@@ -81,6 +105,11 @@ class _Part(RandomGemm):
         m, _, n = whole.shape
         super().__init__(m, end - start, n, **choices)
         self._whole, self._start, self._end = whole, start, end
+
+    def seeded(self, seed: int) -> "_Part":
+        other = copy.copy(self)
+        other._whole = self._whole.seeded(seed)
+        return other
 
     def operands(self, design: Design) -> tuple[np.ndarray, np.ndarray]:
         a, b = self._whole.operands(design)

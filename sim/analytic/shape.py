@@ -11,8 +11,8 @@ def shape_efficiency(m: int, k: int, n: int, *, m_tile: int = 1, k_tile: int = 1
                      n_tile: int = 1) -> Fraction:
     """M K N over the same with every dimension filled up to whole tiles.
 
-    A ratio of work, not of time, and so not a utilization: it has its own name everywhere. The
-    array's utilization is shape efficiency * busy cycles / cycles.
+    A ratio of work, not of time, and so not a utilization: it has its own name everywhere. With
+    timing rtl the array's utilization is shape efficiency * busy cycles / cycles.
     """
     executed = 1
     for size, tile in ((m, m_tile), (k, k_tile), (n, n_tile)):
