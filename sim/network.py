@@ -83,7 +83,7 @@ def simulate_network(design: Design, network: Network, *, level: str = "cycle",
 def run(design: Design, workload: Network | Workload, *, output: bool = True,
         vcd: str | os.PathLike[str] | VcdOptions | None = None,
         trace: str | os.PathLike[str] | None = None, **options: Any) -> Result | NetworkResult:
-    """`simulate` for a workload of one run, `simulate_network` for a network.
+    """What the command line runs: `simulate` for one run, `simulate_network` for a network.
 
     A network takes no waveform and no trace, of which each of its runs has one, and computes no
     output but what its level cannot do without.
@@ -92,8 +92,9 @@ def run(design: Design, workload: Network | Workload, *, output: bool = True,
         return simulate(design, workload, output=output, vcd=vcd, trace=trace, **options)
     for name, value in (("vcd", vcd), ("trace", trace)):
         if value is not None:
-            raise OptionError(f"{name} needs a workload of one run, but {workload.name} is a "
-                              f"network of {len(workload.layers())} layers")
+            path = value.path if isinstance(value, VcdOptions) else os.fspath(value)
+            raise OptionError(f"--{name} {path}: needs a workload of one run, but {workload.name} "
+                              f"is a network of {len(workload.layers())} layers")
     return simulate_network(design, workload, **options)
 
 
