@@ -145,6 +145,8 @@ class MachineBench:
     ----------
     log : list of dict
         For each cycle of the last phase the signals named by `watch`.
+    logs : list of list of dict
+        The logs of all phases.
     counters : dict of str to int
     overflow : int
     memory : bytes
@@ -154,14 +156,21 @@ class MachineBench:
     def __init__(self, machine, watch=None):
         self.machine = machine
         self._watch = watch or {}
-        self.log, self.counters, self.memory, self.overflow = [], {}, b"", None
+        self.log, self.logs = [], []
+        self.counters, self.memory, self.overflow = {}, b"", None
 
     def run(self, *phases, contents=b"", max_cycles=5_000):
-        """Run phases, each a dict of queue name to commands; `contents` are the first bytes."""
+        """Run phases, each a dict of queue name to commands.
+
+        `contents` are the first bytes of the memory, as are those under the key "memory" of a
+        phase before it.
+        """
         async def bench(ctx):
             self._fill(ctx, contents)
             for commands in phases:
+                self._fill(ctx, commands.get("memory", b""))
                 await self._phase(ctx, commands)
+                self.logs.append(self.log)
         simulate(self.machine, bench, max_cycles=max_cycles)
         return self
 
@@ -279,11 +288,12 @@ class TiledProduct:
     def commands(self):
         return {"loader": self.loads, "array": self.jobs, "store": self.stores}
 
-    def machine(self):
-        """A machine that holds the program and its memory."""
-        need = self.output_base + self.exact.size * self.element
+    def machine(self, *others):
+        """A machine that holds the program and its memory, and those of `others`."""
+        programs = [self, *others]
+        need = max(each.output_base + each.exact.size * each.element for each in programs)
         lines = 1 << (-(-need // line_bytes(self.design)) - 1).bit_length()
-        commands = max(len(queue) for queue in self.commands.values())
+        commands = max(len(queue) for each in programs for queue in each.commands.values())
         return Machine(design=self.design, lines=max(lines, 2), commands=commands)
 
     def stored(self, memory):

@@ -1,5 +1,6 @@
 """Tiled matrix product, and Qwen3-8B's Q projection as its best known case."""
 
+import copy
 from collections.abc import Iterable
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from ..rtl import Design
 from ..rtl.formats import IntegerFormat
+from .checks import check_integer
 from .errors import WorkloadError
 from .gemm_builder import GemmBuilder
 from .operands import (
@@ -92,6 +94,10 @@ class Gemm:
         """The jobs that run one after another: this one."""
         return [self]
 
+    def seeded(self, seed: int) -> "Gemm":
+        """This workload with its random operands, if it has any, drawn with `seed`."""
+        return self
+
     def describe(self) -> dict[str, Any]:
         """What was run, for reports: JSON-able."""
         m, k, n = self.shape
@@ -154,19 +160,20 @@ class RandomGemm(Gemm):
     """
 
     def __init__(self, m: int, k: int, n: int, seed: int = 0, **choices: Any):
-        for name, value in (("m", m), ("k", k), ("n", n), ("seed", seed)):
-            least = 0 if name == "seed" else 1
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) \
-                    or not least <= value < 1 << 31:
-                raise WorkloadError(f"{name} must be an integer from {least} to {(1 << 31) - 1}, "
-                                    f"not {value!r}")
+        m, k, n = (check_integer(name, value, 1)
+                   for name, value in (("m", m), ("k", k), ("n", n)))
         super().__init__(np.zeros((1, 1), np.int64), np.zeros((1, 1), np.int64), **choices)
-        self._shape: Geometry = (int(m), int(k), int(n))
-        self.seed = int(seed)
+        self._shape: Geometry = (m, k, n)
+        self.seed = check_integer("seed", seed, 0)
 
     @property
     def shape(self) -> Geometry:
         return self._shape
+
+    def seeded(self, seed: int) -> "RandomGemm":
+        other = copy.copy(self)
+        other.seed = check_integer("seed", seed, 0)
+        return other
 
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "seed": self.seed}
@@ -229,6 +236,12 @@ class Sequence:
 
     def parts(self) -> list[Gemm]:
         return self._jobs
+
+    def seeded(self, seed: int) -> "Sequence":
+        """This workload with its random operands drawn with `seed`, the next one and so on."""
+        other = copy.copy(self)
+        other._jobs = [job.seeded(seed + number) for number, job in enumerate(self._jobs)]
+        return other
 
     def describe(self) -> dict[str, Any]:
         return {"name": self.name, "jobs": [job.describe() for job in self._jobs]}

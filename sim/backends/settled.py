@@ -10,7 +10,7 @@ import heapq
 
 from amaranth.hdl._ast import SignalDict, SignalSet
 from amaranth.hdl._mem import MemoryInstance
-from amaranth.hdl._xfrm import LHSMaskCollector
+from amaranth.hdl._xfrm import LHSMaskCollector  # type: ignore[attr-defined]  # not in the stubs
 from amaranth.sim._pyrtl import (
     PyRTLProcess,
     _LHSValueCompiler,

@@ -171,6 +171,19 @@ def test_preloaded_data_is_not_counted():
     assert bench.counters["cycles"] == len(bench.log)
 
 
+@pytest.mark.parametrize("banks", [1, 2, 3])
+def test_the_array_waits_for_banks_that_are_stored_slowly(banks):
+    """No bank is filled again before its result has been read."""
+    design = Design(rows=2, cols=2, accumulator_bits=48, accumulator_banks=banks, input_slots=6,
+                    weight_fifo_depth=6, memory_bytes_per_cycle=1)
+    program = TiledProduct(design, *operands(design, 3, 2, 12))
+    bench = run(program, {"loader": program.loads},
+                {"array": program.jobs, "store": program.stores})
+    assert (program.stored(bench.memory) == program.exact).all()
+    assert bench.counters["array.accumulator"] > 100
+    assert bench.counters == expected_counters(bench.log)
+
+
 def test_the_run_ends_after_the_last_write():
     """Also without latency, where nothing but the row itself is still under way."""
     for latency in (0, 1, 3):

@@ -88,7 +88,8 @@ def test_rows_that_are_not_real_are_never_written(height, double_buffer):
     assert counters["useful_macs"] == height * 3 * design.cols * 3
 
 
-@pytest.mark.parametrize("rows,cols,k", [(4, 4, 4), (4, 4, 8), (4, 4, 6), (2, 5, 2), (2, 5, 4), (5, 2, 5)])
+@pytest.mark.parametrize("rows,cols,k", [
+    (4, 4, 4), (4, 4, 8), (4, 4, 6), (2, 5, 2), (2, 5, 4), (5, 2, 5)])
 def test_interval_with_loads_under_way(rows, cols, k):
     """FIFO and slots 4 deep, one row per cycle into each buffer, both loaded for every job."""
     tiles = 6
