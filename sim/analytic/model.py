@@ -9,7 +9,8 @@ from ..errors import OptionError
 from .parameters import Parameter, Value
 from .tables import TABLES, entry
 
-__all__ = ["LIMITED_BY", "MODELS", "Model", "ResultField", "Results", "find", "model"]
+__all__ = ["LIMITED_BY", "MODELS", "Model", "ResultField", "Results", "find", "model",
+           "registry"]
 
 #: The result field with the name of the resource that takes longest.
 LIMITED_BY = "limited_by"
@@ -173,6 +174,13 @@ def model(name: str, section: str, summary: str, parameters: Sequence[Parameter]
     return register
 
 
+def registry() -> list[Model]:
+    """All models, by section and name."""
+    from . import models  # noqa: F401  (fills the registry)
+    return sorted(MODELS.values(), key=lambda item: (
+        [int(part) for part in item.section.split(".")], item.name))
+
+
 def find(name: str) -> Model:
     """The model of this name.
 
@@ -181,7 +189,7 @@ def find(name: str) -> Model:
     OptionError
         There is none.
     """
-    from . import models  # noqa: F401  (fills the registry)
+    registry()
     if name not in MODELS:
         raise OptionError(f"{unknown_name('model', name, MODELS)}; `cubewave model` lists them")
     return MODELS[name]

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
+from ... import workloads
 from ...rtl.design_fields import show, unknown_name
 from ..errors import OptionError
 
@@ -33,8 +34,22 @@ def figure_text(name: str) -> str:
 
 @functools.cache
 def table(name: str) -> Mapping[str, Entry]:
-    """The built-in table of this name: entries by name."""
-    return tomllib.loads(figure_text(f"{name}.toml"))
+    """The built-in table of this name: entries by name.
+
+    `sizes` in an entry names a file of `cubewave.workloads` whose numbers belong to it.
+    """
+    entries = tomllib.loads(figure_text(f"{name}.toml"))
+    for values in entries.values():
+        if "sizes" in values:
+            text = (resources.files(workloads) / values.pop("sizes")).read_text(encoding="utf-8")
+            values.update({key: value for key, value in tomllib.loads(text).items()
+                           if _is_number(value)})
+    return entries
+
+
+def _is_number(value: Any) -> bool:
+    return (isinstance(value, int | float) and not isinstance(value, bool)
+            and math.isfinite(value))
 
 
 def entry(kind: str, choice: str) -> Entry:
@@ -60,7 +75,7 @@ def entry(kind: str, choice: str) -> Entry:
         what = TABLES[kind]
         raise OptionError(f"{unknown_name(what, choice, built_in)}; valid are "
                           f"{', '.join(built_in)} or FILE.toml")
-    entries = _read(path, TABLES[kind])
+    entries = _read(path, kind)
     if not colon:
         if len(entries) != 1:
             raise OptionError(f"{path}: has {len(entries)} entries; choose one as {path}:ENTRY, "
@@ -72,22 +87,24 @@ def entry(kind: str, choice: str) -> Entry:
     return entries[name]
 
 
-def _read(path: str, what: str) -> dict[str, Entry]:
+def _read(path: str, kind: str) -> dict[str, Entry]:
     """The entries of a user's file; numbers at the top level are one entry."""
     try:
         with open(path, "rb") as file:
             document = tomllib.load(file)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise OptionError(f"{path}: cannot be read as a {what}: {reason}") from None
-    nested = {name: value for name, value in document.items() if isinstance(value, dict)}
-    entries: dict[str, Entry] = nested if nested else {os.path.basename(path): document}
+        raise OptionError(f"{path}: cannot be read as a {TABLES[kind]}: {reason}") from None
+    entries: dict[str, Entry] = {name: value for name, value in document.items()
+                                 if isinstance(value, dict)}
+    entries = entries or {os.path.basename(path): document}
+    valid = list(dict.fromkeys(key for values in table(kind).values() for key in values))
     for name, values in entries.items():
         for key, value in values.items():
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if key in TEXTS and isinstance(value, str):
-                continue
-            if not number or not math.isfinite(value):
+            if key not in valid:
+                raise OptionError(f"{path}: {name}: {unknown_name('number', key, valid)}; valid "
+                                  f"are {', '.join(valid)}")
+            if key not in TEXTS and not _is_number(value):
                 raise OptionError(f"{path}: {name}.{key} must be a number, not {show(value)}")
     return entries
 

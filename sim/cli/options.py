@@ -9,9 +9,11 @@ import click
 
 from ...rtl import Design, DesignError
 from ..errors import OptionError
+from ..ledger import check_energies
 from ..simulation import VcdOptions
 
-__all__ = ["Choice", "Number", "check_outputs", "load_design", "pairs", "vcd_options"]
+__all__ = ["Choice", "Number", "check_outputs", "energy_table", "load_design", "pairs",
+           "vcd_options"]
 
 INTEGER = re.compile(r"[+-]?[0-9]{1,20}", re.ASCII)
 CYCLES = re.compile(r"([0-9]{1,15}):([0-9]{1,15})", re.ASCII)
@@ -99,6 +101,20 @@ def vcd_options(path: str | None, depth: str | None, signals: str | None, cycles
         return VcdOptions(path, depth or "control", signals, window)
     except OptionError as error:
         raise OptionError(f"{text}: {error}") from None
+
+
+def energy_table(energy: bool, energies: str | None) -> str | None:
+    """The table of energies that a run asks for, checked, or None without --energy."""
+    if not energy:
+        if energies is not None:
+            raise OptionError(f"--energies {energies}: needs --energy")
+        return None
+    name = energies or "chapter"
+    try:
+        check_energies(name)
+    except OptionError as error:
+        raise OptionError(f"--energies {name}: {error}") from None
+    return name
 
 
 def check_outputs(outputs: dict[str, str | None], inputs: Iterable[str] = ()) -> None:
