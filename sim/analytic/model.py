@@ -1,5 +1,6 @@
 """What an analytic model is, and the registry of all of them."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -139,9 +140,12 @@ class Model:
         arguments = {parameter.name: values[parameter.name] for parameter in self.parameters}
         try:
             results = self.function(**arguments)
-        except (OverflowError, ZeroDivisionError):
-            raise OptionError(f"{self.name}: a result is too large for these "
-                              f"parameters") from None
+            finite = all(math.isfinite(value) for value in results.values()
+                         if isinstance(value, float))
+        except (OverflowError, ValueError, ZeroDivisionError):  # ValueError: of nan to an integer
+            finite = False
+        if not finite:
+            raise OptionError(f"{self.name}: a result is too large for these parameters")
         return {field.name: results[field.name] for field in self.results}
 
 
