@@ -77,7 +77,7 @@ def test_bulk_read(check):
 
 
 def test_unified_copy(check):
-    # 1 MiB = 1,048,576 bytes; copied at 1.048576 GB/s: 1 ms, then twice 0.1 ms; shared twice 0.5 ms.
+    # 1 MiB = 1,048,576 bytes; copied at 1.048576 GB/s: 1 ms, then twice 0.1 ms; shared 2 * 0.5.
     check("unified-copy", dict(mib=1, copy_gb_per_s=1.048576, device_gb_per_s=10.48576,
                                bandwidth_gb_per_s=2.097152, uses=2),
           separate_seconds=1.2e-3, unified_seconds=1e-3, limited_by="separate")
@@ -123,7 +123,7 @@ def test_kv_capacity(check):
 
 
 def test_decode_step(check):
-    # Weights 2 (192 + 240 + 800 + 32) and one embedding row: 2,544 bytes; KV 3 * (5 + 1) * 16 = 288.
+    # Weights 2 (192 + 240 + 800 + 32 + one row of 8) = 2,544 bytes; KV 3 * (5 + 1) * 16 = 288.
     # Work 2 * 432 + 4 * 5 * 8 + 2 * 800 = 864 + 160 + 1,600 for each of 3.
     check("decode-step", dict(SMALL, batch=3, context=5, kv_writes=1, bandwidth_gb_per_s=1,
                               matrix_tflops_per_s=1),

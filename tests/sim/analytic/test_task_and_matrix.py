@@ -114,7 +114,7 @@ def test_gemv_path(check):
 
 
 def test_split_k(check):
-    # 2 * 3 blocks, split 4 ways: 24 blocks on 10 units are 3 waves of 10; partial sums 4 * 200 * 300
+    # 2 * 3 blocks, split 4 ways: 24 blocks on 10 units are 3 waves of 10; partial 4 * 200 * 300
     # * 4 bytes, written and read; operands 2 (200 * 100 + 100 * 300 + 200 * 300) = 220,000.
     check("split-k", dict(m=200, k=100, n=300, splits=4, tile_m=100, tile_n=100, units=10),
           kernels=2, blocks=24, waves=3, unit_use=0.8, partial_traffic_bytes=1_920_000,
@@ -161,7 +161,7 @@ def test_rows_growth(check):
 
 
 def test_roofline(check):
-    # 2 * 20 * 100 * 100 = 400,000 FLOP at 0.2 TFLOP/s = 2 us; 2 (2000 + 10000 + 2000) = 28,000 bytes
+    # 2 * 20 * 100 * 100 = 400,000 FLOP at 0.2 TFLOP/s = 2 us; 2 (2000 + 10000 + 2000) bytes
     # at 7 GB/s = 4 us: 0.1 TFLOP/s; ridge 200 / 7.
     check("roofline", dict(m=20, k=100, n=100, matrix_tflops_per_s=0.2, bandwidth_gb_per_s=7),
           flops=400_000, total_bytes=28_000, intensity=400 / 28, ridge=200 / 7,
