@@ -19,7 +19,7 @@ from .simulation import VcdOptions, Workload, simulate
 
 __all__ = ["LARGEST_TILES", "run", "simulate_network"]
 
-#: Weight tiles of one layer that levels rtl and cycle take: about 1 KiB of host memory each.
+#: Weight tiles of one layer that levels rtl and cycle take: about 2 KiB of host memory each.
 LARGEST_TILES = 3_000_000
 
 

@@ -125,6 +125,21 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
     DeadlockError
         The program cannot end; the message names each blocked unit.
     """
+    _check_options(level, timing, backend, vcd, trace, output)
+    if seed is not None:
+        workload = workload.seeded(seed)
+    if level == "analytic":
+        return _analytic(design, workload)
+    if level == "cycle":
+        return _cycle(design, workload, timing, output, trace)
+    if vcd is not None and not isinstance(vcd, VcdOptions):
+        vcd = VcdOptions(os.fspath(vcd))
+    return _rtl(design, workload, vcd, progress)
+
+
+def _check_options(level: str, timing: str, backend: str, vcd: Any, trace: Any,
+                   output: bool) -> None:
+    """Refuse what does not exist and what the level does not have."""
     for name, value, valid in (("level", level, LEVELS), ("timing", timing, TIMINGS),
                                ("backend", backend, BACKENDS)):
         if value not in valid:
@@ -138,15 +153,6 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
     if not output and level == "rtl":
         raise OptionError("output False needs level cycle or analytic: the hardware of level rtl "
                           "computes its output")
-    if seed is not None:
-        workload = workload.seeded(seed)
-    if level == "analytic":
-        return _analytic(design, workload)
-    if level == "cycle":
-        return _cycle(design, workload, timing, output, trace)
-    if vcd is not None and not isinstance(vcd, VcdOptions):
-        vcd = VcdOptions(os.fspath(vcd))
-    return _rtl(design, workload, vcd, progress)
 
 
 def _analytic(design: Design, workload: Workload) -> Result:
