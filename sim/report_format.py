@@ -87,7 +87,7 @@ def quantity(value: int | float | str | None, unit: str) -> str:
     if unit == "byte":
         return _bytes(value)
     if unit in ("FLOP", "ops", "MACs"):
-        return si(value, unit)
+        return si(value, {"ops": "op", "MACs": "MAC"}.get(unit, unit))
     if isinstance(value, int) or (abs(value) < 1e15 and value.is_integer()):
         text = count(int(value))
     else:

@@ -43,7 +43,7 @@ def command(name: str | None, settings: Sequence[str], as_json: bool, fields: Se
     \b
       cubewave model
       cubewave model roofline device=h100 m=256
-      cubewave model roofline m=1,16,64,256 --field bound_seconds --plot roofline.svg
+      cubewave model roofline m=1,16,256 --field bound_seconds --plot x.svg
     """
     if name is None:
         _list(as_json)
@@ -67,7 +67,9 @@ def command(name: str | None, settings: Sequence[str], as_json: bool, fields: Se
         if sweep.swept:
             _print_table(console, sweep, points, chosen)
         else:
-            _print_one(console, sweep, points[0], chosen)
+            if not fields:
+                _print_parameters(console, model, points[0])
+            _print_results(console, points[0], chosen)
         if plot is not None:
             console.print(f"\nplot  {plot}")
 
@@ -78,7 +80,7 @@ def _fields(model: Model, names: Sequence[str]) -> list[ResultField]:
         if name not in valid:
             raise OptionError(f"--field {name}: {unknown_name('result', name, valid)}; valid are "
                               f"{', '.join(valid)}")
-    return [field for field in model.results if not names or field.name in names]
+    return [model.field(name) for name in dict.fromkeys(names)] if names else list(model.results)
 
 
 def _list(as_json: bool) -> None:
@@ -120,9 +122,7 @@ def _print_json(sweep: Sweep, points: Sequence[Point], fields: Sequence[ResultFi
     sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
 
 
-def _print_one(console: Console, sweep: Sweep, point: Point, fields: Sequence[ResultField]
-               ) -> None:
-    model = sweep.model
+def _print_parameters(console: Console, model: Model, point: Point) -> None:
     console.print(Text.assemble((model.name, "bold cyan"), f"  {model.section}  {model.summary}"))
     for paragraph in model.documentation.split("\n\n"):
         console.print(Text(" ".join(paragraph.split()), style="dim"))
@@ -141,6 +141,9 @@ def _print_one(console: Console, sweep: Sweep, point: Point, fields: Sequence[Re
                       parameter.range, Text(parameter.description, style="dim"))
     console.print(table)
     console.print()
+
+
+def _print_results(console: Console, point: Point, fields: Sequence[ResultField]) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("result", no_wrap=True)
     table.add_column("value", no_wrap=True)
