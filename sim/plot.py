@@ -1,6 +1,7 @@
 """Diagrams as SVG. Needs matplotlib, which the extra `plot` installs."""
 
 import contextlib
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from .errors import OptionError
 
 __all__ = ["Line", "draw_lines", "draw_roofline", "need_matplotlib"]
 
+MARKERS = "os^D+x"  # points of several levels lie upon each other
 DECADES = 20.0  # values that spread more than this ratio get a logarithmic axis
 
 
@@ -91,8 +93,9 @@ def draw_roofline(path: str, title: str, peak: float, bandwidth: float | None,
         for label, value in roofs.items():
             start = value / bandwidth if bandwidth else low
             axes.plot([max(low, start), high], [value, value], linestyle="--", label=label)
-        for label, (x, y) in points.items():
-            axes.plot([x], [y], marker="o", linestyle="none", label=label)
+        for (label, (x, y)), marker in zip(points.items(), itertools.cycle(MARKERS)):
+            axes.plot([x], [y], marker=marker, markersize=9, linestyle="none",
+                      fillstyle="none", markeredgewidth=2, label=label)
         axes.set(title=title, xlabel="intensity, MAC/byte", ylabel="MAC/cycle", xscale="log",
                  yscale="log")
         axes.legend(fontsize=8, loc="lower right")

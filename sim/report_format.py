@@ -82,11 +82,12 @@ def quantity(value: int | float | str | None, unit: str) -> str:
         return "none"
     if isinstance(value, str):
         return value
-    if unit in ("s", "J", "W") and value > 0:
-        return seconds(value)[:-1] + unit if value >= 1e-12 else f"{value:.4g} {unit}"
+    if unit in ("s", "J", "W") and value:
+        usual = 1e-12 <= value < 1e6
+        return seconds(value)[:-1] + unit if usual else f"{value:.4g} {unit}"
     if unit == "byte":
         return _bytes(value)
-    if unit in ("FLOP", "ops", "MACs"):
+    if unit in ("FLOP", "ops", "MACs") and not (isinstance(value, int) and value < 100_000):
         return si(value, {"ops": "op", "MACs": "MAC"}.get(unit, unit))
     if isinstance(value, int) or (abs(value) < 1e15 and value.is_integer()):
         text = count(int(value))

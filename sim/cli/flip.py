@@ -15,7 +15,7 @@ from ..analytic.flip import Flip, find_flips
 from ..analytic.model import LIMITED_BY, Model, find
 from ..errors import OptionError
 from ..report_format import quantity
-from .options import pairs
+from .options import given_parameters
 from .output import output_console
 
 __all__ = ["command"]
@@ -25,10 +25,10 @@ RANGE = re.compile(r"([^:]+):([^:]+)")
 
 @click.command("flip", short_help="Find where the limiting resource of a model changes.")
 @click.argument("name", metavar="MODEL")
-@click.argument("parameter", metavar="PARAM[=LOW:HIGH]")
+@click.argument("parameter", metavar="PARAM[=LOW:HIGH]", required=False)
 @click.argument("settings", nargs=-1, metavar="[PARAM=VALUE]...")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(name: str, parameter: str, settings: Sequence[str], as_json: bool) -> None:
+def command(name: str, parameter: str | None, settings: Sequence[str], as_json: bool) -> None:
     """Find where the limiting resource of MODEL changes along PARAM, and show both sides.
 
     \b
@@ -36,9 +36,12 @@ def command(name: str, parameter: str, settings: Sequence[str], as_json: bool) -
       cubewave flip decode-step batch=1:256 context=2048
     """
     model = find(name)
+    if parameter is None:
+        raise OptionError(f"flip {name}: the parameter to vary is missing; valid are "
+                          f"{', '.join(item.name for item in model.parameters)}")
     varying, _, limits = parameter.partition("=")
     given = {key: model.parse(key, text)
-             for key, text in pairs("", "PARAM", settings).items()}
+             for key, text in given_parameters(model, settings).items()}
     low, high = _limits(model, varying, limits) if limits else (None, None)
     flips = find_flips(model, varying, given, low, high)
     if as_json:
@@ -80,9 +83,10 @@ def _print(console: Console, model: Model, name: str, given: dict[str, Any],
     for flip in flips:
         console.print()
         before, after = flip.resources
+        up_to, starting = ("up to", "from") if parameter.whole else ("below", "above")
         console.print(Text.assemble(
-            "limited by ", (str(before), "bold"), f" up to {name} = {_value(flip.before)}, by ",
-            (str(after), "bold"), f" from {name} = {_value(flip.after)} {parameter.unit}"))
+            "limited by ", (str(before), "bold"), f" {up_to} {name} = {_value(flip.before)}, by ",
+            (str(after), "bold"), f" {starting} {name} = {_value(flip.after)} {parameter.unit}"))
         table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
         table.add_column("result", no_wrap=True)
         for value in (flip.before, flip.after):

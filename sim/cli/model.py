@@ -17,7 +17,7 @@ from ..analytic.sweep import Point, Sweep, parse_sweep
 from ..errors import OptionError
 from ..plot import Line, draw_lines, need_matplotlib
 from ..report_format import quantity
-from .options import check_outputs, pairs
+from .options import check_outputs, given_parameters
 from .output import output_console
 
 __all__ = ["command"]
@@ -49,7 +49,7 @@ def command(name: str | None, settings: Sequence[str], as_json: bool, fields: Se
         _list(as_json)
         return
     model = find(name)
-    sweep = parse_sweep(model, pairs("", "PARAM", settings))
+    sweep = parse_sweep(model, given_parameters(model, settings))
     chosen = _fields(model, fields)
     if plot is not None:
         if not sweep.swept:

@@ -75,7 +75,7 @@ def test_flip_without_a_change(cubewave):
 
 @pytest.mark.parametrize("args,message", [
     ((), "Missing argument 'MODEL'."),
-    (("roofline",), "Missing argument 'PARAM[=LOW:HIGH]'."),
+    (("roofline",), "flip roofline: the parameter to vary is missing; valid are m, k, n, "),
     (("projection", "m"), "projection: has no limiting resource; models that have one are "),
     (("roofline", "rows"), 'unknown parameter of roofline "rows"'),
     (("roofline", "device"), "device: chooses an entry of a table"),

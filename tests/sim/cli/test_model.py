@@ -99,7 +99,7 @@ def test_wide_tables_are_not_cut(cubewave):
     (("rooflin",), 'unknown model "rooflin"; the nearest valid one is "roofline"'),
     (("roofline", "mm=1"), 'unknown parameter of roofline "mm"; the nearest valid one is "m"; '
      "valid are device, m, k, n, element_bytes, matrix_tflops_per_s, bandwidth_gb_per_s"),
-    (("roofline", "m"), "m: must be PARAM=VALUE"),
+    (("roofline", "m"), "m: must be PARAM=VALUE; valid are device, m, k, n, "),
     (("roofline", "m="), "m=: a value is missing; give m=VALUE or m=VALUE,VALUE"),
     (("roofline", "m=1,,2"), "m=1,,2: a value is missing"),
     (("roofline", "m=1", "m=2"), "m=2: m is given twice, before as m=1"),
