@@ -46,6 +46,9 @@ def command(name: str | None, settings: Sequence[str], as_json: bool, fields: Se
       cubewave model roofline m=1,16,256 --field bound_seconds --plot x.svg
     """
     if name is None:
+        for option, value in (("--field", " ".join(fields)), ("--plot", plot)):
+            if value:
+                raise OptionError(f"{option} {value}: needs the NAME of a model")
         _list(as_json)
         return
     model = find(name)

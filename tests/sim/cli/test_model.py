@@ -114,6 +114,8 @@ def test_wide_tables_are_not_cut(cubewave):
     (("roofline", f"m={','.join(map(str, range(1, 102)))}",
       f"k={','.join(map(str, range(1, 101)))}"), "roofline: 10,100 combinations of values; at "
      "most 10,000"),
+    (("--field", "flops"), "--field flops: needs the NAME of a model"),
+    (("--plot", "x.svg"), "--plot x.svg: needs the NAME of a model"),
     (("attention-block", "reads=never"), 'reads must be once or per_block, not "never"'),
 ])
 def test_model_refuses(refused, args, message):
