@@ -265,3 +265,12 @@ def test_clear_wins_over_an_overflow_in_the_same_cycle():
 def test_signed_readback_f123():
     got = run(make(), overlap(update(0, 0, [-7])) + readback(0, [0]))
     assert got[-1]["o"] == [-7]
+
+
+def test_latencies_are_what_is_measured():
+    steps = [*update(0, 3, [9]), {}, *readback(0, [3])]
+    got = run(make(), [{}] * 3 + steps)
+    written = [cycle for cycle, row in enumerate(got) if row["written"]]
+    assert written == [3 + Accumulators.UPDATE] and Accumulators.UPDATE == 1
+    shown = [cycle for cycle, row in enumerate(got) if row["o"] == [9]]
+    assert shown == [6 + Accumulators.LATENCY] and Accumulators.LATENCY == 1
