@@ -12,10 +12,12 @@ from . import (
     movement,
     network,
     projection,
+    schedules,
     storage,
     task,
     vector,
 )
 
 __all__ = ["economics", "energy", "formats", "handoff", "inference", "links", "matrix",
-           "memory", "movement", "network", "projection", "storage", "task", "vector"]
+           "memory", "movement", "network", "projection", "schedules", "storage", "task",
+           "vector"]

@@ -1,6 +1,5 @@
 """The chapter's figures: the mapping is complete and every row is what the table says."""
 
-import time
 
 import pytest
 
@@ -18,7 +17,7 @@ from cubewave.sim.analytic.model import find, registry
 from cubewave.sim.analytic.tables import figure_text, look_up
 
 #: What the schedulers of chapter 4.4.2 and 4.4.3 are called in the table's formulas.
-SCHEDULERS = ("input_slots(", "input_slots_event(", "handoff(")
+SCHEDULERS = ("handoff(",)
 
 
 def test_the_table_is_whole():
@@ -67,16 +66,10 @@ def test_recipes_use_models_and_no_formulas():
     assert len(used) > 60
 
 
-def test_all_figures_take_less_than_five_seconds():
-    started = time.process_time()
-    compare_all()
-    assert time.process_time() - started < 5
-
-
 @pytest.mark.parametrize("change,status", [
     (dict(value=71.0), "differs"), (dict(printed=72.0), "differs"),
     (dict(printed=72.0, tolerance=0.03), "ok"), (dict(printed=None), "ok"),
-    (dict(id="no-such-row"), "missing"), (dict(id="slots-1-finish"), "missing")])
+    (dict(id="no-such-row"), "missing"), (dict(id="handoff-staged-32x1-finish"), "missing")])
 def test_a_row_that_is_not_what_the_table_says_is_seen(change, status):
     row = next(row for row in rows() if row.id == "amdahl-open-total-2x")
     changed = Row(**{**{name: getattr(row, name) for name in row.__dataclass_fields__},

@@ -20,7 +20,7 @@ def test_there_are_many_models_each_with_a_test_by_hand():
     assert len(NAMES) >= 55 and len(set(NAMES)) == len(NAMES)
     tests = "".join(path.read_text(encoding="utf-8")
                     for path in Path(__file__).parent.glob("test_*_and_*.py"))
-    assert set(NAMES) == set(re.findall(r'check\(\s*"([a-z0-9-]+)"', tests))
+    assert set(NAMES) == set(re.findall(r'check\(\s*"([a-z0-9_-]+)"', tests))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -7,6 +7,21 @@ from cubewave.rtl.memory_timing import MemoryTiming
 from cubewave.sim.analytic.model import find
 
 
+def test_input_slots(check):
+    # Transfers of 10, waits of 5, computing of 20, 3 blocks, 2 slots. Block 1: issued 0, ready
+    # 15, computed 15 to 35. Block 2: issued 10, ready 25, computed 35 to 55. Block 3: needs the
+    # slot of block 1, issued 35, ready 50, computed 55 to 75. One slot: 3 (10 + 5 + 20) = 105.
+    given = dict(blocks=3, transfer=10, wait=5, compute=20, slots=2)
+    check("input_slots", given, cycles=75, saved_ticks=30, issue_tick=0, ready_tick=15,
+          start_tick=15, end_tick=35, gap_ticks=15)
+    check("input_slots", dict(given, block=3), issue_tick=35, ready_tick=50, start_tick=55,
+          end_tick=75, gap_ticks=0)
+    # The channel sets the pace: 30 a block, the last one ready at 95 and computed until 115.
+    check("input_slots", dict(given, transfer=30, slots=3, block=3), cycles=115, issue_tick=60,
+          ready_tick=95, gap_ticks=10)
+    check("input_slots", dict(given, slots=1), cycles=105, saved_ticks=None)
+
+
 def test_tile_budget(check):
     # 2 (10 * 4 + 4 * 20) = 240 a pair; sums 10 * 20 * 4 = 800; 3 pairs: 1,520 of 1,536 bytes;
     # beside the sums (1536 - 800) / 240 = 3 pairs, alone 6.
