@@ -31,8 +31,9 @@ def input_slots(blocks: int, transfer: int, wait: int, compute: int, slots: int,
                 ) -> Results:
     """A block is issued when the channel and a slot are free, computed when it has arrived.
 
-    Refused: a block beyond `blocks`. The times are those of the cycle level: a machine of one cell and one byte per cycle runs the
-    blocks as a program of one load and one job each. Source: chapter 4.4.2.
+    Refused: a block beyond `blocks`. The times are those of the cycle level: a machine of one
+    cell and one byte per cycle runs the blocks as a program of one load and one job each.
+    Source: chapter 4.4.2.
     """
     if block > blocks:
         raise OptionError(f"input_slots: block must be from 1 to blocks = {blocks}, not {block}")
