@@ -16,12 +16,9 @@ from .errors import OptionError
 from .network_result import LayerResult, NetworkResult
 from .result import Result
 from .simulation import VcdOptions, Workload, simulate
+from .size import check_size
 
-__all__ = ["LARGEST_TILES", "run", "simulate_network"]
-
-#: Weight tiles of one layer that levels rtl and cycle take: about 2 KiB of host memory each.
-LARGEST_TILES = 3_000_000
-
+__all__ = ["run", "simulate_network"]
 
 def simulate_network(design: Design, network: Network, *, level: str = "cycle",
                      timing: str = "rtl", backend: str = "auto", output: bool = False,
@@ -101,19 +98,12 @@ def run(design: Design, workload: Network | Workload, *, output: bool = True,
 def _check(design: Design, layers: Iterable[Layer], level: str) -> None:
     """Refuse layers that do not fit the design or the host, before anything runs."""
     for layer in layers:
-        tiles = 0
         try:
             for job in layer.product.parts():
                 job.check(design)
-                tiling = job.tiling(design)
-                tiles += len(tiling.k_tiles) * len(tiling.n_tiles) * len(tiling.m_blocks)
         except WorkloadError as error:
             raise type(error)(f"layer {layer.name}: {error}") from None
-        if tiles > LARGEST_TILES and level != "analytic":
-            raise OptionError(
-                f"layer {layer.name} has {tiles:,} weight tiles on an array of {design.rows}x"
-                f"{design.cols}, more than the {LARGEST_TILES:,} that level {level} takes; choose "
-                f"a larger array or level analytic")
+        check_size(f"layer {layer.name}", design, layer.product.parts(), level)
 
 
 def _reduction(design: Design, reduction: Reduction, level: str) -> Result:

@@ -22,6 +22,7 @@ from .cycle import Durations, run_cycle_model, write_trace
 from .errors import OptionError
 from .items import itemise, units_of
 from .result import Result
+from .size import check_size
 
 __all__ = ["BACKENDS", "LEVELS", "TIMINGS", "VcdOptions", "Workload", "simulate"]
 
@@ -126,6 +127,7 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
         The program cannot end; the message names each blocked unit.
     """
     _check_options(level, timing, backend, vcd, trace, output)
+    check_size(f"workload {workload.describe()['name']}", design, workload.parts(), level)
     if seed is not None:
         workload = workload.seeded(seed)
     if level == "analytic":

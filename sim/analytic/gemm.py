@@ -68,8 +68,7 @@ def _textbook_cycles(design: Design, tiling: Tiling) -> int:
     if tiling.output_stationary:
         m_sizes = _sizes(tiling.m_blocks)
     else:
-        m_sizes = Counter(part.rows.size for block in range(len(tiling.m_blocks))
-                          for part in tiling.slices(block, 0))
+        m_sizes = _slice_rows(tiling)
     return sum(m_count * k_count * n_count * (-(-m * k * n // design.macs_per_cycle))
                for m, m_count in m_sizes.items() for k, k_count in k_sizes.items()
                for n, n_count in n_sizes.items())
@@ -78,6 +77,18 @@ def _textbook_cycles(design: Design, tiling: Tiling) -> int:
 def _sizes(tiles: Iterable[Tile]) -> Counter:
     """How many tiles there are of each size."""
     return Counter(tile.size for tile in tiles)
+
+
+def _slice_rows(tiling: Tiling) -> Counter:
+    """How many slices of each number of rows lie over each other in a column of the operand."""
+    if tiling.output_stationary:
+        return _sizes(tiling.k_tiles)
+    counts: Counter = Counter()
+    for size, blocks in _sizes(tiling.m_blocks).items():
+        counts[tiling.slice_rows] += blocks * (size // tiling.slice_rows)
+        counts[size % tiling.slice_rows] += blocks
+    del counts[0]
+    return counts
 
 
 def _row_bytes(tiles: Iterable[Tile], bits: int) -> int:
@@ -92,15 +103,11 @@ def _add(total: GemmEstimate, design: Design, job: Gemm, tiling: Tiling) -> None
         total, design, tiling)
     traffic = _Traffic(total, MemoryTiming.of(design))
     if not job.a_resident:
-        columns = tiling.operand_columns
-        stride = _row_bytes(columns, design.activation_bits)
-        slices = Counter((part.rows.size, columns[part.column].size)
-                         for block in range(len(tiling.m_blocks))
-                         for k_index in range(len(tiling.k_tiles))
-                         for part in tiling.slices(block, k_index))
-        for (rows, elements), count in slices.items():
-            traffic.add("operand_port", count * tiling.a_reads, rows,
-                        -(-elements * design.activation_bits // 8), stride)
+        stride = _row_bytes(tiling.operand_columns, design.activation_bits)
+        for rows, count in _slice_rows(tiling).items():
+            for elements, columns_count in _sizes(tiling.operand_columns).items():
+                traffic.add("operand_port", count * columns_count * tiling.a_reads, rows,
+                            -(-elements * design.activation_bits // 8), stride)
     stride = _row_bytes(tiling.n_tiles, design.weight_bits)
     for elements, count in _sizes(tiling.n_tiles).items():
         for inner, inner_count in _sizes(tiling.k_tiles).items():

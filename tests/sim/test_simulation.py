@@ -90,3 +90,14 @@ def test_ideal_timing_is_never_slower():
             ideal = simulate(design, QProjection(*shape), level="cycle", timing="ideal")
             assert ideal.ok
             assert ideal.cycles < rtl.cycles
+
+
+def test_a_product_too_large_for_a_program_is_refused_at_once():
+    workload = QProjection(1 << 20, 1 << 20, 1 << 20)
+    for level in ("rtl", "cycle"):
+        with pytest.raises(OptionError, match=rf"^workload q-projection has [\d,]+ weight tiles on "
+                                              rf"an array of 4x4, more than the 3,000,000 that "
+                                              rf"level {level} takes; choose a larger array or "
+                                              rf"level analytic$"):
+            simulate(TINY, workload, level=level)
+    assert simulate(TINY, workload, level="analytic").useful_macs == 1 << 60

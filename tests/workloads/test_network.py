@@ -12,8 +12,9 @@ from rich.console import Console
 from cubewave.rtl import Design
 from cubewave.sim import OptionError, simulate, simulate_network
 from cubewave.sim.cli import main
-from cubewave.sim.network import LARGEST_TILES, run
+from cubewave.sim.network import run
 from cubewave.sim.report_network import print_report
+from cubewave.sim.size import LARGEST_TILES
 from cubewave.workloads import Gemm, Layer, Network, QProjection, Sequence, WorkloadError
 from cubewave.workloads.gemm import RandomGemm
 
