@@ -44,6 +44,11 @@ class AccumulatorUpdate(wiring.Component):
             "overflows": Out(cols),
         })
 
+    def lane(self):
+        """The same for a single column."""
+        return AccumulatorUpdate(format=self._format, cols=1,
+                                 overflow="saturate" if self._saturate else "wrap")
+
     def elaborate(self, platform):
         m = Module()
         lanes = stand_in(platform, self, old=self.old, accumulate=self.accumulate,
