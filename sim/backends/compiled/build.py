@@ -1,20 +1,25 @@
 """Builds the shared library of a machine."""
 
+import contextlib
 import functools
 import hashlib
 import importlib.metadata
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from amaranth.back import rtlil
+from amaranth.hdl import Fragment
 from amaranth.hdl._ir import PortDirection
+from amaranth.hdl._nir import Netlist
 
 from ....rtl import Design
 from ....rtl.machine import QUEUES, Machine
+from .boxes import mangle
 from .cache import Cache, cache_folder
 from .compiler import BuildError, Compiler, last_lines, run_yosys, runtime_folder
-from .stand_ins import StandIns, mangle
+from .memories import replace_memories
+from .stand_ins import StandIns
 from .watch import MOVES, Watched
 
 __all__ = ["CHUNK", "COMMANDS", "LIBRARY", "build_key", "build_library", "compiled_machine"]
@@ -90,8 +95,10 @@ def write_sources(machine: Machine, watched: Watched, mesh: str, folder: Path) -
     names = [f"watched_{place}" for place in range(len(watched.signals))]
     ports |= {name: (signal, PortDirection.Output)
               for name, signal in zip(names, watched.signals)}
-    text = rtlil.convert(machine, name="machine", platform=stand_ins, ports=ports,
-                         emit_src=False)
+    fragment = Fragment.get(machine, stand_ins)
+    stand_ins.boxes.extend(replace_memories(fragment))
+    with _without_cycle_check():
+        text, _names = rtlil.convert_fragment(fragment, ports, "machine", emit_src=False)
     (folder / "machine.il").write_text(stand_ins.rtlil() + text, encoding="utf-8")
     run_yosys("read_rtlil machine.il\nwrite_cxxrtl -g0 machine.cc\n", folder)
     generated = (folder / "machine.cc").read_text(encoding="utf-8")
@@ -109,6 +116,18 @@ def write_sources(machine: Machine, watched: Watched, mesh: str, folder: Path) -
         (source / "driver.cc").read_text(encoding="utf-8")]), encoding="utf-8")
     if stand_ins.kernel is not None:
         (folder / "kernel.cc").write_text(stand_ins.kernel, encoding="utf-8")
+
+
+@contextlib.contextmanager
+def _without_cycle_check() -> Iterator[None]:
+    """Leave out Amaranth's search for combinational loops, whose time grows with the square of
+    the widths; pysim runs the same netlist at smaller sizes, and CXXRTL says if it finds one."""
+    check = Netlist.check_comb_cycles
+    Netlist.check_comb_cycles = lambda self: None
+    try:
+        yield
+    finally:
+        Netlist.check_comb_cycles = check
 
 
 def compile_sources(compiler: Compiler, folder: Path) -> None:

@@ -1,8 +1,6 @@
 """What stands in for parts of a compiled machine: black boxes of the netlist and their C++."""
 
-from dataclasses import dataclass
-
-from amaranth.hdl import ClockSignal, Elaboratable, Fragment, Instance, Module, Value
+from amaranth.hdl import Elaboratable, Fragment, Module, Value
 from amaranth.lib import wiring
 
 from ....rtl.accumulator_update import AccumulatorUpdate
@@ -10,50 +8,12 @@ from ....rtl.machine import QUEUES, Machine
 from ....rtl.matrix_unit import MatrixUnit
 from ....rtl.memory_storage import MemoryStorage
 from ....rtl.sequencer import Sequencer
+from .boxes import Box
 from .expressions import c_type
 from .mesh_kernel import MeshKernel
 from .statements import Block
 
-__all__ = ["StandIns", "mangle"]
-
-
-def mangle(name: str) -> str:
-    """The C++ name that CXXRTL gives to a public name."""
-    return "p_" + "".join(
-        character if character.isalnum() else "__" if character == "_" else
-        f"_{ord(character):x}_" for character in name)
-
-
-@dataclass(frozen=True)
-class _Box:
-    """A black box: its name, its ports (name, "i" or "o", bits), and the body of its `eval`."""
-    name: str
-    ports: list[tuple[str, str, int]]
-    clocked: bool
-    body: list[str]
-    setup: list[str]
-
-    def rtlil(self) -> str:
-        lines = ["attribute \\keep_hierarchy 1", "attribute \\cxxrtl_blackbox 1",
-                 f"module \\{self.name}"]
-        for number, (name, direction, bits) in enumerate(self.ports, 1):
-            if direction == "o":
-                lines.append(f"  attribute \\cxxrtl_{'sync' if self.clocked else 'comb'} 1")
-            way = "input" if direction == "i" else "output"
-            lines.append(f"  wire width {bits} {way} {number} \\{name}")
-        return "\n".join([*lines, "end", ""])
-
-    def cxx(self) -> str:
-        base = f"bb_{mangle(self.name)}"
-        inherits = f"public {base}" + (", Clocked" if self.clocked else "")
-        guard = ["    if (!ticks()) return true;"] if self.clocked else []
-        return "\n".join([
-            f"struct {self.name}_impl : {inherits} {{",
-            *(f"  {line}" for line in self.setup),
-            "  bool eval(performer *) override {", *guard,
-            *(f"    {line}" for line in self.body), "    return true;", "  }", "};",
-            f"std::unique_ptr<{base}> {base}::create(std::string, metadata_map, metadata_map) {{",
-            f"  return std::make_unique<{self.name}_impl>();", "}", ""])
+__all__ = ["StandIns"]
 
 
 class StandIns:
@@ -71,18 +31,18 @@ class StandIns:
 
     def __init__(self, machine: Machine, mesh: str):
         self._machine, self._mesh = machine, mesh
-        self._boxes: list[_Box] = []
+        self.boxes: list[Box] = []
         #: Source of the mesh kernel, once the machine is elaborated.
         self.kernel: str | None = None
 
     def rtlil(self) -> str:
         """Declarations of all boxes."""
-        return "".join(box.rtlil() for box in self._boxes)
+        return "".join(box.rtlil() for box in self.boxes)
 
     def cxx(self) -> str:
         """Implementations of all boxes."""
         return "\n".join(["namespace cxxrtl_design {", "",
-                          *(box.cxx() for box in self._boxes), "}", ""])
+                          *(box.cxx() for box in self.boxes), "}", ""])
 
     def get_stand_in(self, component: wiring.Component, ports: dict[str, Value]
                      ) -> Elaboratable | None:
@@ -98,15 +58,9 @@ class StandIns:
         return None
 
     def _box(self, name, ports, outputs, body, *, clocked=True, setup=()) -> Elaboratable:
-        directions = {port: "o" if port in outputs else "i" for port in ports}
-        self._boxes.append(_Box(name, [
-            *([("clk", "i", 1)] if clocked else []),
-            *((port, directions[port], len(value)) for port, value in ports.items())],
-            clocked, body, list(setup)))
+        self.boxes.append(box := Box.of(name, ports, outputs, body, clocked, setup))
         module = Module()
-        clock = [("i", "clk", ClockSignal())] if clocked else []
-        module.submodules.box = Instance(name, *clock, *(
-            (directions[port], port, value) for port, value in ports.items()))
+        module.submodules.box = box.instance(ports)
         return module
 
     def _program(self, component, ports):
