@@ -26,8 +26,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 $(PYTEST_ARGS)
 .DEFAULT_GOAL := test
 
 demo: $(READY)
-	$(BIN)/cubewave run q-projection -p m=16 -p k=64 -p n=64 --design edge --level all \
-		--vcd waves/demo.vcd
+	$(BIN)/cubewave run q-projection -p m=16 -p k=128 -p n=128 --design edge --level all --vcd waves/demo.vcd
 
 test: lint
 	$(PYTEST)

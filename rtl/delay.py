@@ -1,7 +1,7 @@
-"""Fixed delay, kept in a ring memory so that its cost does not grow with its length."""
+"""Fixed delay: one packed shift register."""
 
 from amaranth import *
-from amaranth.lib import memory, wiring
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .checks import check_integer
@@ -39,24 +39,8 @@ class Delay(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        if self._cycles == 1:
-            m.d.sync += self.o.eq(self.i)
-            return m
-
-        # The word read in this cycle is the one that the next cycle overwrites: reads and writes
-        # never meet at one address.
-        m.submodules.ring = ring = memory.Memory(shape=self._shape, depth=self._cycles, init=[])
-        write = ring.write_port()
-        read = ring.read_port()
-        place = Signal(range(self._cycles))
-        following = Signal(range(self._cycles))
-        m.d.comb += [
-            following.eq(Mux(place == self._cycles - 1, 0, place + 1)),
-            write.addr.eq(place),
-            write.data.eq(self.i),
-            write.en.eq(1),
-            read.addr.eq(following),
-            self.o.eq(read.data),
-        ]
-        m.d.sync += place.eq(following)
+        width = Shape.cast(self._shape).width
+        words = Signal(self._cycles * width)
+        m.d.sync += words.eq(Cat(self.i, words[:-width]) if self._cycles > 1 else self.i)
+        m.d.comb += self.o.eq(words[-width:])
         return m

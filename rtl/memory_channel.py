@@ -120,6 +120,11 @@ class MemoryChannel(wiring.Component):
         load = core.load.payload
         hold = Signal(TIME_BITS)
         m.d.comb += hold.eq(Mux(cost.occupancy > cost.beats, cost.occupancy, cost.beats))
+        transfer = Signal(transfer_layout(design))
+        m.d.comb += [
+            transfer.request.eq(load),
+            transfer.first_at.eq(now + hold - cost.beats + timing.latency + 1),
+        ]
         under_way = []
         for number, (name, sink, row_bits) in enumerate((
                 ("weight", flipped(core).weights, design.cols * design.weight_bits),
@@ -141,8 +146,7 @@ class MemoryChannel(wiring.Component):
             first = number * design.buffer_port_rows
             m.d.comb += [
                 queue.i.valid.eq(mine),
-                queue.i.payload.request.eq(load),
-                queue.i.payload.first_at.eq(now + hold - cost.beats + timing.latency + 1),
+                queue.i.payload.eq(transfer),
                 mover.now.eq(now),
             ]
             connect(m, queue.o, mover.i)

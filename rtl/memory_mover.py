@@ -88,12 +88,18 @@ class MemoryMover(wiring.Component):
             ]
         m.d.sync += self.o.valid.eq(reads)
         row_mask = Signal(self._row_bits)
+        first_read = Signal()
+        last_read = Signal()
+        count = Signal.like(beat.count, name="count")
+        tag = Signal.like(beat.tag, name="tag")
+        m.d.comb += [beat.first.eq(first_read), beat.last.eq(last_read), beat.count.eq(count),
+                     beat.tag.eq(tag)]
         with m.If(reads):
             m.d.sync += [
-                beat.first.eq(due),
-                beat.last.eq(last),
-                beat.count.eq(Mux(last, current.rows, lanes)),
-                beat.tag.eq(current.tag),
+                first_read.eq(due),
+                last_read.eq(last),
+                count.eq(Mux(last, current.rows, lanes)),
+                tag.eq(current.tag),
                 row_mask.eq((1 << (current.bytes_per_row << 3)) - 1),
             ]
         for lane in range(lanes):
@@ -101,6 +107,6 @@ class MemoryMover(wiring.Component):
             m.d.comb += [
                 self.address[lane].eq(current.base + lane * current.row_stride),
                 self.enable[lane].eq(reads & (current.rows > lane)),
-                beat.rows[lane].eq(Mux(beat.count > lane, row, 0)),
+                beat.rows[lane].eq(Mux(count > lane, row, 0)),
             ]
         return m

@@ -8,6 +8,8 @@ from .checks import check_integer
 
 __all__ = ["Queue"]
 
+REGISTERS = 4  # entries up to which a queue is built from registers
+
 
 class Queue(wiring.Component):
     """A first-in first-out queue with a fill level.
@@ -59,15 +61,29 @@ class Queue(wiring.Component):
         with m.If(pop & ~push):
             m.d.sync += self.level.eq(self.level - 1)
 
-        if self._depth == 1:
-            entry = Signal(self._shape)
-            m.d.comb += self.o.payload.eq(entry)
-            with m.If(push):
-                m.d.sync += entry.eq(self.i.payload)
-            return m
+        if self._depth <= REGISTERS:
+            self._elaborate_registers(m, push, pop)
+        else:
+            self._elaborate_memory(m, push, pop)
+        return m
 
-        # The read port always looks at the entry that will be the head after this cycle; a word
-        # written in this very cycle is forwarded by the port (`transparent_for`).
+    def _elaborate_registers(self, m, push, pop):
+        """The entries are one register that shifts towards the head."""
+        width = Shape.cast(self._shape).width
+        entries = Signal(self._depth * width)
+        last = Signal.like(self.level)  # where an entry goes that comes in this cycle
+        m.d.comb += [self.o.payload.eq(entries[:width]), last.eq(self.level - pop)]
+        with m.If(pop):
+            m.d.sync += entries.eq(entries >> width)
+        with m.If(push):
+            m.d.sync += entries.word_select(last, width).eq(self.i.payload)
+
+    def _elaborate_memory(self, m, push, pop):
+        """The entries are a ring in a memory.
+
+        The read port always looks at the entry that will be the head after this cycle; a word
+        written in this very cycle is forwarded by the port (`transparent_for`).
+        """
         m.submodules.storage = storage = memory.Memory(
             shape=self._shape, depth=self._depth, init=[])
         write = storage.write_port()
@@ -89,4 +105,3 @@ class Queue(wiring.Component):
             read.addr.eq(Mux(pop, following(head), head)),
             self.o.payload.eq(read.data),
         ]
-        return m

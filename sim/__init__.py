@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .errors import DeadlockError, OptionError
+    from .network import simulate_network
+    from .network_result import NetworkResult
     from .result import Result, UnitCounters
     from .simulation import VcdOptions, simulate
 
-__all__ = ["DeadlockError", "OptionError", "Result", "UnitCounters", "VcdOptions", "simulate"]
+__all__ = ["DeadlockError", "NetworkResult", "OptionError", "Result", "UnitCounters",
+           "VcdOptions", "simulate", "simulate_network"]
 
 _MODULES = {"DeadlockError": "errors", "OptionError": "errors", "Result": "result",
-            "UnitCounters": "result", "VcdOptions": "simulation", "simulate": "simulation"}
+            "UnitCounters": "result", "VcdOptions": "simulation", "simulate": "simulation",
+            "NetworkResult": "network_result", "simulate_network": "network"}
 
 
 def __getattr__(name: str) -> Any:

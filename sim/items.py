@@ -7,11 +7,12 @@ from .result import UnitCounters
 
 __all__ = ["itemise"]
 
-# What the limiting resource keeps the array waiting with, most direct first.
+# What the limiting resource keeps the array waiting with, most direct first. The first tile is
+# shifted before the first row enters, the results of the last one leave after the last pair.
 _EXPLAINED = {
     "array": (),
-    "weight_shift": ("weight_shift", "weights"),
-    "results": ("output",),
+    "weight_shift": ("weight_shift", "weights", "fill"),
+    "results": ("output", "drain"),
     "memory": ("weights", "operands", "fill"),
     "operand_port": ("operands", "weights", "fill"),
     "weight_port": ("weights", "weight_shift", "fill"),
@@ -29,7 +30,7 @@ def itemise(estimate: GemmEstimate, cycles: int, array: UnitCounters) -> dict[st
     """
     losses = {**array.stalls, "idle": array.idle}
     within = estimate.bound - (cycles - sum(losses.values()))
-    direct = _EXPLAINED[estimate.limited_by]
+    direct = _explained(estimate)
     rest = sorted((name for name in losses if name not in direct),
                   key=lambda name: -losses[name])
     for name in (*direct, *rest):
@@ -37,6 +38,14 @@ def itemise(estimate: GemmEstimate, cycles: int, array: UnitCounters) -> dict[st
         losses[name] -= taken
         within -= taken
     return {name: lost for name, lost in losses.items() if lost}
+
+
+def _explained(estimate: GemmEstimate) -> tuple[str, ...]:
+    limit = estimate.limited_by
+    if limit == "weight_shift" and estimate.resources[limit] > estimate.counts["weight_rows"]:
+        # Without double buffering: the whole path of every tile, that of the last one too.
+        return ("weight_shift", "weights", "drain", "fill")
+    return _EXPLAINED[limit]
 
 
 def units_of(counters: Mapping[str, int], units: Mapping[str, type]) -> dict[str, UnitCounters]:

@@ -23,7 +23,8 @@ from .report_format import (
 )
 from .result import Check, Result, UnitCounters
 
-__all__ = ["differing", "print_report"]
+__all__ = ["SHAPE_EFFICIENCY", "differing", "print_end", "print_header", "print_report",
+           "print_title"]
 
 #: What an item of the difference to the bound means.
 ITEMS = {
@@ -36,6 +37,7 @@ ITEMS = {
     "weights": "the job's weight tile is not loaded yet",
     "output": "the results before it are still in the cells",
 }
+SHAPE_EFFICIENCY = "of the MACs executed in whole tiles are useful"
 BAR_WIDTH = 28
 MOST_CHECKS = 20  # shown when they fail; all are in the JSON
 
@@ -57,11 +59,9 @@ def print_report(console: Console, design_name: str, results: Sequence[Result],
     files : dict of str to str
         Files that were written, by a short label.
     """
-    _header(console, design_name, settings, results[0])
+    print_header(console, design_name, settings, results[0].workload, results[0].design)
     for result in results:
-        console.print()
-        console.print(Rule(_title(result), align="left", style="dim",
-                           characters="─" if _unicode(console) else "-"))
+        print_title(console, result.level, result.backend, result.timing)
         if result.overflow:
             _overflow(console, result)
         same = _same(result, results)
@@ -74,9 +74,14 @@ def print_report(console: Console, design_name: str, results: Sequence[Result],
             _units(console, result)
             console.print()
             _difference(console, result)
+    print_end(console, [check for result in results for check in result.checks], files or {})
+
+
+def print_end(console: Console, checks: Sequence[Check], files: Mapping[str, str]) -> None:
+    """The checks, and the files that were written."""
     console.print()
-    _checks(console, [check for result in results for check in result.checks])
-    for label, path in (files or {}).items():
+    _checks(console, checks)
+    for label, path in files.items():
         console.print(Text.assemble((f"{label:<10}", "bold"), path), soft_wrap=True)
 
 
@@ -95,21 +100,26 @@ def _same(result: Result, results: Sequence[Result]) -> Result | None:
     return None
 
 
-def _title(result: Result) -> Text:
-    how = f" ({result.backend})" if result.backend else ""
-    if result.timing != "rtl":
-        how += f", timing {result.timing}"
-    return Text.assemble("level ", (result.level, "bold cyan"), how)
+def print_title(console: Console, level: str, backend: str, timing: str) -> None:
+    """The line above the section of a level."""
+    how = f" ({backend})" if backend else ""
+    if timing != "rtl":
+        how += f", timing {timing}"
+    console.print()
+    console.print(Rule(Text.assemble("level ", (level, "bold cyan"), how), align="left",
+                       style="dim", characters="─" if _unicode(console) else "-"))
 
 
-def _header(console: Console, design_name: str, settings: str, result: Result) -> None:
-    workload = dict(result.workload)
+def print_header(console: Console, design_name: str, settings: str,
+                 workload: Mapping[str, Any], design: Design) -> None:
+    """What was run, on which machine."""
+    workload = dict(workload)
     name = workload.pop("name")
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column()
     grid.add_row(name, _parameters(workload))
-    lines = _design_lines(result.design)
+    lines = _design_lines(design)
     if settings:
         lines.insert(0, f"with {settings}")
     for label, line in zip([design_name] + [""] * (len(lines) - 1), lines):
@@ -189,6 +199,8 @@ def _figures(console: Console, result: Result) -> None:
     grid.add_row("utilization", percent(result.useful_macs, peak * cycles),
                  f"{si(macs * design.clock_hz, 'MAC/s')} of {si(peak * design.clock_hz, 'MAC/s')}"
                  + ("" if result.units else ", at most"))
+    if result.shape_efficiency is not None:
+        grid.add_row("shape eff.", percent(result.shape_efficiency), SHAPE_EFFICIENCY)
     _traffic(grid, result)
     if result.overflow is None and result.units:
         grid.add_row("overflow", "", "not computed, as the output")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..rtl import Design
+from .analytic import executed_macs
 
 __all__ = ["Check", "Result", "SCHEMA", "UnitCounters"]
 
@@ -101,6 +102,15 @@ class Result:
         return self.useful_macs / (self.design.macs_per_cycle * self.cycles)
 
     @property
+    def shape_efficiency(self) -> float | None:
+        """Useful MACs over those of all cells while rows enter the array, from 0 to 1.
+
+        A ratio of work, not of time. None where no row enters.
+        """
+        executed = executed_macs(self.design, self.counters.get("activation_rows", 0))
+        return self.useful_macs / executed if executed else None
+
+    @property
     def ok(self) -> bool:
         """All checks hold."""
         return all(check["ok"] for check in self.checks)
@@ -110,9 +120,10 @@ class Result:
         entry: dict[str, Any] = {
             "level": self.level, "backend": self.backend, "timing": self.timing,
             "cycles": self.cycles, "span": self.span, "useful_macs": self.useful_macs,
-            "utilization": self.utilization, "bytes_read": self.bytes_read,
-            "bytes_written": self.bytes_written, "exchange_bytes": self.exchange_bytes,
-            "overflow": self.overflow, "simulate_seconds": self.simulate_seconds,
+            "utilization": self.utilization, "shape_efficiency": self.shape_efficiency,
+            "bytes_read": self.bytes_read, "bytes_written": self.bytes_written,
+            "exchange_bytes": self.exchange_bytes, "overflow": self.overflow,
+            "simulate_seconds": self.simulate_seconds,
             "limited_by": self.limited_by, "items": dict(self.items),
             "counters": dict(self.counters),
             "units": {name: {"busy": unit.busy, "idle": unit.idle, "stalls": dict(unit.stalls)}

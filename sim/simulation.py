@@ -40,6 +40,8 @@ class Workload(Protocol):
 
     def describe(self) -> dict[str, Any]: ...
 
+    def seeded(self, seed: int) -> "Workload": ...
+
     def program(self, design: Design, contents: bool = True) -> Program: ...
 
     def reference(self, design: Design) -> tuple[np.ndarray | None, bool]: ...
@@ -87,7 +89,7 @@ class VcdOptions:
 def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: str = "rtl",
              backend: str = "auto", vcd: str | os.PathLike[str] | VcdOptions | None = None,
              trace: str | os.PathLike[str] | None = None, output: bool = True,
-             progress: Progress | None = None) -> Result:
+             seed: int | None = None, progress: Progress | None = None) -> Result:
     """Run a workload.
 
     Parameters
@@ -108,6 +110,9 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
         At level cycle: write the timeline as a Chrome trace, for Perfetto.
     output : bool
         False, at level cycle: compute no result matrix.
+    seed : int
+        Draw the random operands of the workload with this seed instead of its own. A workload
+        with given operands draws nothing.
     progress : callable
         Called with cycles, activation rows so far, activation rows of the run.
 
@@ -133,6 +138,8 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
     if not output and level == "rtl":
         raise OptionError("output False needs level cycle or analytic: the hardware of level rtl "
                           "computes its output")
+    if seed is not None:
+        workload = workload.seeded(seed)
     if level == "analytic":
         return _analytic(design, workload)
     if level == "cycle":

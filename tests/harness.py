@@ -145,6 +145,8 @@ class MachineBench:
     ----------
     log : list of dict
         For each cycle of the last phase the signals named by `watch`.
+    logs : list of list of dict
+        The logs of all phases.
     counters : dict of str to int
     overflow : int
     memory : bytes
@@ -154,14 +156,21 @@ class MachineBench:
     def __init__(self, machine, watch=None):
         self.machine = machine
         self._watch = watch or {}
-        self.log, self.counters, self.memory, self.overflow = [], {}, b"", None
+        self.log, self.logs = [], []
+        self.counters, self.memory, self.overflow = {}, b"", None
 
     def run(self, *phases, contents=b"", max_cycles=5_000):
-        """Run phases, each a dict of queue name to commands; `contents` are the first bytes."""
+        """Run phases, each a dict of queue name to commands.
+
+        `contents` are the first bytes of the memory, as are those under the key "memory" of a
+        phase before it.
+        """
         async def bench(ctx):
             self._fill(ctx, contents)
             for commands in phases:
+                self._fill(ctx, commands.get("memory", b""))
                 await self._phase(ctx, commands)
+                self.logs.append(self.log)
         simulate(self.machine, bench, max_cycles=max_cycles)
         return self
 
@@ -209,8 +218,9 @@ class TiledProduct:
     """Commands and memory of the product of `a` [M, K] and `b` [K, N], written plainly.
 
     Output tiles one after another, their K tiles innermost; each job loads its slice of `a` into
-    the next slot and its tile of `b`. A result tile fills a bank, the banks by turns, and is
-    stored. M must fit a slot and a bank.
+    the next slot and its tile of `b`. An output tile, all of M by `cols` or (output stationary)
+    `rows` by `cols`, fills a bank, the banks by turns, and is stored. It must fit the bank, and a
+    slice of `a` a slot.
 
     Attributes
     ----------
@@ -227,17 +237,21 @@ class TiledProduct:
         self.exact = self.a.astype(object) @ self.b.astype(object)
         self.contents = b""
         self.weights, self.operands, self.jobs, self.stores = [], [], [], []
-        n_all, k_all = self.b.shape[1], self.b.shape[0]
+        self._transposed = design.dataflow == "output_stationary"
+        (m_all, k_all), n_all = self.a.shape, self.b.shape[1]
+        height = design.rows if self._transposed else m_all
+        tiles = [(m, n) for m in range(0, m_all, height) for n in range(0, n_all, design.cols)]
         self.element = design.result_element_bytes
-        for number, n in enumerate(range(0, n_all, design.cols)):
+        for number, (m, n) in enumerate(tiles):
             for k in range(0, k_all, design.rows):
-                self._add_job(n, k, number % design.accumulator_banks, unsigned, stores)
+                self._add_job(slice(m, m + height), n, k, number % design.accumulator_banks,
+                              unsigned, stores)
         self.output_base = len(self.contents) + 3  # not aligned to anything
-        for number, n in enumerate(range(0, n_all, design.cols) if stores else ()):
-            width = min(design.cols, n_all - n)
+        for number, (m, n) in enumerate(tiles if stores else ()):
             self.stores.append(Store(
-                bank=number % design.accumulator_banks, acc_row=0, rows=len(self.a),
-                base=self.output_base + n * self.element, bytes_per_row=width * self.element,
+                bank=number % design.accumulator_banks, acc_row=0, rows=min(height, m_all - m),
+                base=self.output_base + (m * n_all + n) * self.element,
+                bytes_per_row=min(design.cols, n_all - n) * self.element,
                 row_stride=n_all * self.element))
 
     def _place(self, matrix, bits):
@@ -248,19 +262,22 @@ class TiledProduct:
         return {"base": base, "rows": len(packed), "bytes_per_row": packed.shape[1],
                 "row_stride": packed.shape[1]}
 
-    def _add_job(self, n, k, bank, unsigned, stores):
+    def _add_job(self, m, n, k, bank, unsigned, stores):
         design, slot = self.design, len(self.jobs) % self.design.input_slots
         tile = self.b[k:k + design.rows, n:n + design.cols]
+        part = self.a[m, k:k + design.rows]
+        inner = part.shape[0] if self._transposed else part.shape[1]
+        part = part.T if self._transposed else part
+        first, final = k == 0, k + design.rows >= len(self.b)
         self.weights.append(Load(destination=Destination.WEIGHT,
                                  **self._place(tile, design.weight_bits)))
-        self.operands.append(Load(
-            destination=Destination.OPERAND, slot=slot, take=1, last=1,
-            **self._place(self.a[:, k:k + design.rows], design.activation_bits)))
-        final = k + design.rows >= len(self.b)
+        self.operands.append(Load(destination=Destination.OPERAND, slot=slot, take=1, last=1,
+                                  **self._place(part, design.activation_bits)))
         self.jobs.append(ArrayJob(
-            rows=len(self.a), slot=slot, row=0, bank=bank, acc_row=0, inner=tile.shape[0],
-            outer=tile.shape[1], free_slot=1, unsigned=int(unsigned), accumulate=int(k > 0),
-            take_bank=int(k == 0), finish_bank=int(final), store=int(stores)))
+            rows=len(part), slot=slot, row=0, bank=bank, acc_row=0, inner=inner,
+            outer=tile.shape[1], free_slot=1, unsigned=int(unsigned),
+            accumulate=int(not first and not self._transposed), take_bank=int(first),
+            finish_bank=int(final), store=int(stores)))
 
     @property
     def loads(self):
@@ -271,11 +288,12 @@ class TiledProduct:
     def commands(self):
         return {"loader": self.loads, "array": self.jobs, "store": self.stores}
 
-    def machine(self):
-        """A machine that holds the program and its memory."""
-        need = self.output_base + self.exact.size * self.element
+    def machine(self, *others):
+        """A machine that holds the program and its memory, and those of `others`."""
+        programs = [self, *others]
+        need = max(each.output_base + each.exact.size * each.element for each in programs)
         lines = 1 << (-(-need // line_bytes(self.design)) - 1).bit_length()
-        commands = max(len(queue) for queue in self.commands.values())
+        commands = max(len(queue) for each in programs for queue in each.commands.values())
         return Machine(design=self.design, lines=max(lines, 2), commands=commands)
 
     def stored(self, memory):

@@ -2,5 +2,11 @@
 
 from .errors import OperandTypeError, WorkloadError
 from .gemm import Gemm, QProjection, Sequence
+from .moe import MoE
+from .network import Layer, Network
+from .qwen3 import Qwen3
+from .split_k import SplitK
+from .topology import read_topology
 
-__all__ = ["Gemm", "OperandTypeError", "QProjection", "Sequence", "WorkloadError"]
+__all__ = ["Gemm", "Layer", "MoE", "Network", "OperandTypeError", "QProjection", "Qwen3",
+           "Sequence", "SplitK", "WorkloadError", "read_topology"]

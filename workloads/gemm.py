@@ -1,5 +1,6 @@
 """Tiled matrix product, and Qwen3-8B's Q projection as its best known case."""
 
+import copy
 from collections.abc import Iterable
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from ..rtl import Design
 from ..rtl.formats import IntegerFormat
+from .checks import check_integer
 from .errors import WorkloadError
 from .gemm_builder import GemmBuilder
 from .operands import (
@@ -40,7 +42,7 @@ class Gemm:
     accumulate : bool
         Add to what the accumulators hold, in a :class:`Sequence`; refused when the accumulators
         cannot hold the whole result.
-    m_tile, order, slices_per_slot
+    m_tile, order, slices_per_slot, tile_rows
         Choices of the :class:`Tiling`, which has the rule for their defaults.
 
     Raises
@@ -56,7 +58,8 @@ class Gemm:
     def __init__(self, a: Any, b: Any, *, unsigned: bool = False, a_resident: bool = False,
                  store_output: bool = True, accumulate: bool = False, bias: Any = None,
                  relu: bool = False, requantize: Any = None, m_tile: int | None = None,
-                 order: str = "mn", slices_per_slot: int | None = None):
+                 order: str = "mn", slices_per_slot: int | None = None,
+                 tile_rows: int | None = None):
         self.a, self.b = integer_matrix("a", a), integer_matrix("b", b)
         if self.a.shape[1] != self.b.shape[0]:
             raise WorkloadError(f"b must have as many rows as a has columns "
@@ -73,7 +76,8 @@ class Gemm:
         self.unsigned, self.a_resident = unsigned, a_resident
         self.store_output, self.accumulate = store_output, accumulate
         self._choices: dict[str, Any] = {"m_tile": m_tile, "order": order,
-                                         "slices_per_slot": slices_per_slot}
+                                         "slices_per_slot": slices_per_slot,
+                                         "tile_rows": tile_rows}
 
     @property
     def shape(self) -> Geometry:
@@ -89,6 +93,10 @@ class Gemm:
     def parts(self) -> list["Gemm"]:
         """The jobs that run one after another: this one."""
         return [self]
+
+    def seeded(self, seed: int) -> "Gemm":
+        """This workload with its random operands, if it has any, drawn with `seed`."""
+        return self
 
     def describe(self) -> dict[str, Any]:
         """What was run, for reports: JSON-able."""
@@ -152,19 +160,20 @@ class RandomGemm(Gemm):
     """
 
     def __init__(self, m: int, k: int, n: int, seed: int = 0, **choices: Any):
-        for name, value in (("m", m), ("k", k), ("n", n), ("seed", seed)):
-            least = 0 if name == "seed" else 1
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) \
-                    or not least <= value < 1 << 31:
-                raise WorkloadError(f"{name} must be an integer from {least} to {(1 << 31) - 1}, "
-                                    f"not {value!r}")
+        m, k, n = (check_integer(name, value, 1)
+                   for name, value in (("m", m), ("k", k), ("n", n)))
         super().__init__(np.zeros((1, 1), np.int64), np.zeros((1, 1), np.int64), **choices)
-        self._shape: Geometry = (int(m), int(k), int(n))
-        self.seed = int(seed)
+        self._shape: Geometry = (m, k, n)
+        self.seed = check_integer("seed", seed, 0)
 
     @property
     def shape(self) -> Geometry:
         return self._shape
+
+    def seeded(self, seed: int) -> "RandomGemm":
+        other = copy.copy(self)
+        other.seed = check_integer("seed", seed, 0)
+        return other
 
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "seed": self.seed}
@@ -227,6 +236,12 @@ class Sequence:
 
     def parts(self) -> list[Gemm]:
         return self._jobs
+
+    def seeded(self, seed: int) -> "Sequence":
+        """This workload with its random operands drawn with `seed`, the next one and so on."""
+        other = copy.copy(self)
+        other._jobs = [job.seeded(seed + number) for number, job in enumerate(self._jobs)]
+        return other
 
     def describe(self) -> dict[str, Any]:
         return {"name": self.name, "jobs": [job.describe() for job in self._jobs]}

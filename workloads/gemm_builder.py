@@ -66,10 +66,13 @@ class GemmBuilder:
                         fresh = len(self._fillings) == first_filling or (
                             not held and tiling.a_stays != "none")
                         held[part] = self._load_slice(product, part, fresh)
-                    self._add_job(*held[part], self._job(
+                    job = self._job(
                         tiling, block, k_index, n_index, part, bank=bank, acc_row=acc_row,
                         new_weights=int(part is parts[0]), last_use=int(part is parts[-1]),
-                        unsigned=int(unsigned), accumulate=int(accumulate), store=int(store)))
+                        unsigned=int(unsigned), accumulate=int(accumulate), store=int(store))
+                    padding = tiling.padding(block_index) if job.last_use else 0
+                    for piece in _padded(job, padding):
+                        self._add_job(*held[part], piece)
             if store:
                 self._add_store(product, bank, acc_row, block, tiling.n_tiles[n_index])
         if resident:
@@ -221,6 +224,21 @@ class _Product:
     b_base: int
     b_stride: int
     c_base: int
+
+
+def _padded(job: ArrayJob, rows: int) -> list[ArrayJob]:
+    """The job, and jobs of `rows` rows that stream its own rows again: none of their MACs is real.
+
+    They can overflow only where the job does, and write accumulator rows that are never stored.
+    """
+    jobs = [job]
+    while rows:
+        jobs[-1] = jobs[-1]._replace(last_use=0, finish_bank=0)
+        before, size = jobs[-1], min(rows, job.rows)
+        jobs.append(job._replace(rows=size, acc_row=before.acc_row + before.rows, inner=0, outer=0,
+                                 new_weights=0, take_bank=0))
+        rows -= size
+    return jobs
 
 
 def _bytes(elements: int, bits: int) -> int:

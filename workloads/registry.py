@@ -4,106 +4,25 @@ A workload joins with one entry of :data:`WORKLOADS`.
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..rtl import Design
-from ..rtl.design_fields import (
-    ChoiceField,
-    DesignError,
-    FieldSpec,
-    FlagField,
-    IntegerField,
-    unknown_name,
-)
+from ..rtl.design_fields import ChoiceField, FieldSpec, FlagField, IntegerField, unknown_name
 from ..rtl.formats import IntegerFormat
 from .errors import WorkloadError
 from .gemm import Gemm, QProjection, RandomGemm
 from .operands import check_range, integer_matrix
+from .parameters import LARGEST, Parameter, WorkloadSpec, option_text
+from .registry_networks import NETWORKS
 from .tiling import ORDERS
 
 __all__ = ["WORKLOADS", "Parameter", "WorkloadSpec", "build", "read_npy"]
 
-LARGEST = 1 << 20   # of a dimension
 NPY_MAGIC = b"\x93NUMPY"
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One parameter of a workload.
-
-    Attributes
-    ----------
-    spec : FieldSpec
-        Name, unit, description, range, and how text becomes a value.
-    default : object
-        Taken when the parameter is left out; None leaves the choice to the workload.
-    rule : str
-        What the workload then chooses, for listings.
-    """
-    spec: FieldSpec
-    default: Any
-    rule: str = ""
-
-    @property
-    def name(self) -> str:
-        return self.spec.name
-
-    @property
-    def default_text(self) -> str:
-        """The default as it is written on the command line, or the rule."""
-        if self.default is None:
-            return self.rule
-        return str(self.default).lower() if isinstance(self.default, bool) else str(self.default)
-
-    def value(self, text: str) -> Any:
-        """The value of an option's text.
-
-        Raises
-        ------
-        WorkloadError
-            Not in the range; the message begins with the option.
-        """
-        try:
-            return self.spec.check(self.spec.parse(text))
-        except DesignError as error:
-            raise WorkloadError(f"-p {self.name}={text}: {error}") from None
-        except WorkloadError as error:
-            raise type(error)(f"-p {self.name}={text}: {error}") from None
-
-
-@dataclass(frozen=True)
-class WorkloadSpec:
-    """One named workload.
-
-    Attributes
-    ----------
-    name, description : str
-    parameters : tuple of Parameter
-    make : callable
-        Takes the options as given (name to text), all values (those of the options and the
-        defaults), and the seed or None; returns the workload.
-    """
-    name: str
-    description: str
-    parameters: tuple[Parameter, ...]
-    make: Callable[[Mapping[str, str], dict[str, Any], int | None], Any]
-
-    def build(self, options: Mapping[str, str], seed: int | None = None) -> Any:
-        """See :func:`build`."""
-        known = {parameter.name: parameter for parameter in self.parameters}
-        for name in options:
-            if name not in known:
-                raise WorkloadError(f"-p {name}={options[name]}: "
-                                    + unknown_name(f"parameter of {self.name}", name, known)
-                                    + f"; valid are {', '.join(known)}")
-        values = {parameter.name: parameter.default for parameter in self.parameters
-                  if parameter.default is not None}
-        values |= {name: known[name].value(text) for name, text in options.items()}
-        return self.make(options, values, seed)
 
 
 @dataclass(frozen=True)
@@ -173,11 +92,6 @@ def build(name: str, options: Mapping[str, str], seed: int | None = None) -> Any
     return WORKLOADS[name].build(options, seed)
 
 
-def option_text(options: Mapping[str, str], names: Iterable[str]) -> str:
-    """The named options as the user wrote them."""
-    return " ".join(f"-p {name}={options[name]}" for name in names if name in options)
-
-
 # -- matrix products ---------------------------------------------------------------------------
 
 FILES = (
@@ -196,6 +110,9 @@ CHOICES = (
               ORDERS[0]),
     Parameter(IntegerField("slices_per_slot", "slices", "parts of a that share a slot; at most "
                            "as many as fit", 1, LARGEST), None, "even"),
+    Parameter(IntegerField("tile_rows", "rows", "rows of the matrix unit's tiles, which are filled "
+                           "up with rows that are executed but not useful; at most "
+                           "accumulator_rows", 1, LARGEST), None, "1"),
 )
 
 
@@ -253,4 +170,5 @@ WORKLOADS = {spec.name: spec for spec in (
     WorkloadSpec("q-projection", "Qwen3-8B's query projection a[m, 4096] x b[4096, 4096] of random "
                  "integers that cannot overflow", (*_sizes(16, 4096, 4096), *CHOICES),
                  _q_projection),
+    *NETWORKS,
 )}

@@ -43,6 +43,10 @@ class Tiling:
     * Output stationary: a block of M is no taller than the array, and a slice is a tile of K
       (no longer than a slot has rows) of the block, transposed: one row of it for each element
       of K.
+    * `tile_rows`, 1 unless chosen, is the row count of a matrix unit that takes only whole tiles
+      of M: the last block is filled up to a multiple of it with rows that are executed, but
+      neither loaded nor stored nor useful. `m_tile` is then a multiple of it. Output stationary,
+      the array itself does so with its `rows`.
     * `slices_per_slot` slices share a slot: as many as fit, but no more than spread all of A's
       slices evenly over the slots. A slice starts at a multiple of `buffer_port_rows`.
     * Output tiles follow `order`: "mn" (all N of a block of M, then the next block) or "nm".
@@ -63,10 +67,12 @@ class Tiling:
     slots: int
     order: str
     output_stationary: bool
+    tile_rows: int = 1
 
     @classmethod
     def choose(cls, design: Design, m: int, k: int, n: int, *, m_tile: int | None = None,
-               order: str = "mn", slices_per_slot: int | None = None) -> "Tiling":
+               order: str = "mn", slices_per_slot: int | None = None,
+               tile_rows: int | None = None) -> "Tiling":
         """The tiling by the rule above, or with the caller's choices.
 
         Raises
@@ -77,16 +83,23 @@ class Tiling:
         if order not in ORDERS:
             raise WorkloadError(f"order must be one of {', '.join(ORDERS)}, not {order!r}")
         output_stationary = design.dataflow == "output_stationary"
-        limit = min(m, design.accumulator_rows)
+        tile_rows = _choice("tile_rows", tile_rows, 1, design.accumulator_rows)
+        limit = min(m + -m % tile_rows, design.accumulator_rows // tile_rows * tile_rows)
         k_tile = design.rows
         if output_stationary:
-            limit = min(limit, design.rows)
+            if tile_rows not in (1, design.rows):
+                raise WorkloadError(f"tile_rows must be 1 or {design.rows}, the rows of the array, "
+                                    f"with dataflow output_stationary, not {tile_rows}")
+            limit, tile_rows = min(m, design.accumulator_rows, design.rows), 1
             k_tile = min(k_tile, design.slot_rows)
             if k > OUTPUT_STATIONARY_TERMS:
                 raise WorkloadError(f"k must be from 1 to {OUTPUT_STATIONARY_TERMS} with "
                                     f"dataflow output_stationary, not {k}")
         m_tile = _choice("m_tile", m_tile, limit, limit)
-        slice_rows = min(k, k_tile) if output_stationary else min(m_tile, design.slot_rows)
+        if m_tile % tile_rows:
+            raise WorkloadError(f"m_tile must be a multiple of tile_rows = {tile_rows}, not "
+                                f"{m_tile}")
+        slice_rows = min(k, k_tile) if output_stationary else min(m_tile, m, design.slot_rows)
         port = design.buffer_port_rows
         capacity = design.slot_rows // (-(-slice_rows // port) * port)
         parts = [1 if output_stationary else -(-block.size // slice_rows)
@@ -95,7 +108,7 @@ class Tiling:
         even = min(capacity, -(-slices // design.input_slots))
         slices_per_slot = _choice("slices_per_slot", slices_per_slot, even, capacity)
         return cls(m, k, n, design.rows, design.cols, m_tile, k_tile, slice_rows,
-                   slices_per_slot, design.input_slots, order, output_stationary)
+                   slices_per_slot, design.input_slots, order, output_stationary, tile_rows)
 
     @cached_property
     def m_blocks(self) -> list[Tile]:
@@ -118,6 +131,18 @@ class Tiling:
     def operand_columns(self) -> list[Tile]:
         """Tiles across the rows of the operand in memory: of K, or of M for A transposed."""
         return self.m_blocks if self.output_stationary else self.k_tiles
+
+    @property
+    def executed_rows(self) -> int:
+        """Rows of M that the array executes, those that only fill tiles up included."""
+        if self.output_stationary:
+            return len(self.m_blocks) * self.rows
+        return self.m + -self.m % self.tile_rows
+
+    def padding(self, block_index: int) -> int:
+        """Rows executed after those of a block to fill up its last tile of M."""
+        last = block_index == len(self.m_blocks) - 1
+        return -self.m % self.tile_rows if last else 0
 
     def slices(self, block_index: int, k_index: int) -> list["Slice"]:
         """What the jobs of a block and a tile of K stream."""

@@ -117,7 +117,7 @@ def _add(total: GemmEstimate, design: Design, job: Gemm, tiling: Tiling) -> None
 def _add_weight_stationary(total: GemmEstimate, design: Design, tiling: Tiling) -> None:
     """Every row of M enters once for every weight tile; every block shifts every tile."""
     tiles = len(tiling.k_tiles) * len(tiling.n_tiles)
-    rows, shifted = tiling.m * tiles, len(tiling.m_blocks) * tiles * design.rows
+    rows, shifted = tiling.executed_rows * tiles, len(tiling.m_blocks) * tiles * design.rows
     total.counts.update(activation_rows=rows, accumulator_rows=rows, weight_rows=shifted)
     if not design.weight_double_buffer:
         shifted += rows + len(tiling.m_blocks) * tiles * MatrixUnit.latency(design)

@@ -13,6 +13,8 @@ from amaranth.hdl._ast import Assign, SignalDict, Switch, _StatementList
 from amaranth.hdl._mem import MemoryInstance
 from amaranth.hdl._xfrm import FragmentTransformer, StatementTransformer, ValueTransformer
 
+from .fragments import fragments
+
 __all__ = ["FlatDesign", "flatten"]
 
 
@@ -79,16 +81,10 @@ class _Substitution(FragmentTransformer, ValueTransformer, StatementTransformer)
         return isinstance(stmt, Assign) and type(stmt.lhs) is Signal and stmt.lhs in self._aliases
 
 
-def _fragments(fragment):
-    yield fragment
-    for subfragment, _name, _src_loc in fragment.subfragments:
-        yield from _fragments(subfragment)
-
-
 def _find_aliases(top):
     drivers = SignalDict()
     candidates = SignalDict()
-    for fragment in _fragments(top):
+    for fragment in fragments(top):
         if isinstance(fragment, MemoryInstance):
             for port in fragment._read_ports:
                 for signal in port._data._lhs_signals():
@@ -121,7 +117,7 @@ def flatten(fragment, keep=()):
         aliases.pop(signal, None)
     flat = _Substitution(aliases)(fragment)
     statements = []
-    for part in _fragments(flat):
+    for part in fragments(flat):
         if part is not flat and "sync" in part.statements:
             statements.extend(part.statements.pop("sync"))
     flat.add_statements("sync", statements)

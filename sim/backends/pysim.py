@@ -15,6 +15,7 @@ from ..errors import DeadlockError
 from .flatten import flatten
 from .packing import pack_commands
 from .run import Progress, RawRun, machine_size, watchdog_cycles
+from .settled import SettledEngine
 from .watchdog import describe_deadlock
 
 __all__ = ["CLOCK_PERIOD", "PysimMachine", "run_pysim"]
@@ -46,7 +47,7 @@ class PysimMachine:
         self.flat = flatten(elaborated, keep=driven)
         self._recorder = recorder
         record = recorder and recorder.attach(machine, self.flat, elaborated)
-        self._simulator = Simulator(self.flat.fragment)
+        self._simulator = Simulator(self.flat.fragment, engine=SettledEngine)
         self._simulator.add_clock(CLOCK_PERIOD)
         self._simulator.add_testbench(self._testbench)
         if record is not None:

@@ -11,12 +11,16 @@ from typing import Any
 import click
 
 from ...rtl import Design
+from ...workloads.network import Network
 from ...workloads.registry import WORKLOADS, build
 from ..analytic import estimate
 from ..errors import OptionError
-from ..report import differing, print_report
-from ..result import Result, document
-from ..simulation import BACKENDS, LEVELS, TIMINGS, VcdOptions, Workload, simulate
+from ..network import run as simulate
+from ..network_result import NetworkResult, document
+from ..report import differing
+from ..report_network import print_report
+from ..result import Result
+from ..simulation import BACKENDS, LEVELS, TIMINGS, VcdOptions, Workload
 from .group import FAILED, INTERRUPTED
 from .host_time import advice
 from .options import Choice, Number, check_outputs, load_design, pairs, vcd_options
@@ -29,7 +33,7 @@ __all__ = ["command"]
 @dataclass(frozen=True)
 class _Request:
     """A checked command line."""
-    workload: Workload
+    workload: Workload | Network
     design: Design
     design_name: str
     settings: str
@@ -119,9 +123,9 @@ def _check(workload: str, design: str, settings: Sequence[str], parameters: Sequ
                     waveform, trace, not no_output, json_path)
 
 
-def _run(request: _Request) -> tuple[list[Result], bool]:
+def _run(request: _Request) -> tuple[list[Result | NetworkResult], bool]:
     """Results of the levels, and whether the user interrupted."""
-    results = []
+    results: list[Result | NetworkResult] = []
     for level in request.levels:
         hardware = level == "rtl"
         progress = RunProgress(f"level {level}", "building the core" if hardware else "",
@@ -147,7 +151,7 @@ def _advice(request: _Request) -> str | None:
     return advice(request.design, bound, request.vcd is not None)
 
 
-def _report(request: _Request, results: Sequence[Result]) -> None:
+def _report(request: _Request, results: Sequence[Result | NetworkResult]) -> None:
     """Write the JSON, the report, or both."""
     files = {}
     if request.vcd is not None:
@@ -171,7 +175,7 @@ def _report(request: _Request, results: Sequence[Result]) -> None:
         print_report(console, request.design_name, results, request.settings, files)
 
 
-def _failed_checks(results: Sequence[Result]) -> int:
+def _failed_checks(results: Sequence[Result | NetworkResult]) -> int:
     """Name each failed check on stderr; the exit status."""
     failed = [check for result in results for check in result.checks if not check["ok"]]
     for check in failed:

@@ -307,12 +307,12 @@ class _Scheduler:
             waiting.append(f"loader waits for {what}")
         if len(plan.job_start) < len(program.jobs):
             job = program.jobs[len(plan.job_start)]
-            if self._slot_ready[job.slot] is None:
-                what = f"slot {job.slot} to be ready"
-            elif job.take_bank and self._bank_free[job.bank] is None:
+            if job.take_bank and self._bank_free[job.bank] is None:
                 what = f"accumulator bank {job.bank} to be free"
+            elif self._slot_ready[job.slot] is None:
+                what = f"slot {job.slot} to be ready"
             else:
-                what = "a whole weight tile in the FIFO"
+                what = "its weight tile"
             waiting.append(f"array waits for {what}")
         if len(plan.store_start) < len(program.stores):
             store = program.stores[len(plan.store_start)]

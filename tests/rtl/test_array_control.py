@@ -200,7 +200,7 @@ def test_status_order(entered, valid, running, bank_free, slot_ready, whole, shi
 def test_rows_in_flight_up_to_the_limit():
     """Each row retires LATENCY cycles after its entry; `running` counts them all."""
     steps = [{**READY, "i.valid": int(cycle < 6), "i.payload": job(6, new_weights=0),
-              "retire": int(LATENCY <= cycle < LATENCY + 6)} for cycle in range(14)]
+              "retire": int(LATENCY <= cycle < LATENCY + 6)} for cycle in range(13)]
     rows = run(make(rows=1), steps)
-    assert [row["enter"] for row in rows] == [1] * 6 + [0] * 8
+    assert [row["enter"] for row in rows] == [1] * 6 + [0] * 7
     assert [row["running"] for row in rows] == [0] + [1] * (LATENCY + 5) + [0] * 3

@@ -75,3 +75,38 @@ def test_count_and_clear():
     assert [tuple(row.values()) for row in rows] == [
         (0, 0, 0, 0, 0, 0), (1, 1, 0, 0, 0, 0), (2, 1, 1, 1, 4, 3), (2, 1, 1, 1, 4, 3),
         (0, 0, 0, 0, 0, 0), (1, 1, 0, 0, 0, 0)]
+
+
+@pytest.mark.parametrize("first", ["memory.loading", "memory.storing"])
+def test_span_begins_with_the_first_start_and_never_ends(first):
+    steps = [{"count": 1}, {"count": 1, first: 1}, {"count": 1}, {"count": 1}, {"clear": 1},
+             {"count": 1}, {}]
+    rows = run(steps, "counters.span", "counters.cycles")
+    assert [row["counters.span"] for row in rows] == [0, 0, 1, 2, 3, 0, 0]
+    assert [row["counters.cycles"] for row in rows] == [0, 1, 2, 3, 4, 0, 1]
+
+
+@pytest.mark.parametrize("signals,counted", [
+    ({"memory.loads_under_way": 1}, 1), ({"memory.stores_under_way": 1}, 1),
+    ({"memory.loads_under_way": 1, "memory.loading": 1}, 0),
+    ({"memory.loads_under_way": 1, "memory.storing": 1}, 0), ({}, 0)])
+def test_exposed_requests_are_times_in_which_only_latency_passes(signals, counted):
+    """One count for each such time, however long it is."""
+    wait = {**signals, "count": 1}
+    rows = run([{"count": 1}, wait, wait, wait, {"count": 1}, wait, {}],
+               "counters.exposed_requests")
+    assert [row["counters.exposed_requests"] for row in rows] == [
+        0, 0, counted, counted, counted, counted, 2 * counted]
+
+
+@pytest.mark.parametrize("kind,payload", [("load", {**LOAD, "take": 0}), ("store", STORE)])
+def test_only_a_transfer_counts_as_a_start(kind, payload):
+    """The channel may be ready for nothing, and a request may wait."""
+    ready = {"memory.load.ready": 1, "memory.store.ready": 1, "memory.request_bytes": 4,
+             "memory.request_transactions": 2}
+    names = ("loads", "stores", "bytes_read", "bytes_written", "transactions")
+    idle = run([{"count": 1, **ready}] * 3, *(f"counters.{name}" for name in names))
+    assert set(idle[-1].values()) == {0}
+    rows = run([{"count": 1, f"{kind}s.valid": 1, f"{kind}s.payload": payload}, {"count": 1},
+                {"count": 1}], *(f"counters.{name}" for name in names))
+    assert set(rows[-1].values()) == {0}

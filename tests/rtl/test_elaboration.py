@@ -14,6 +14,7 @@ from cubewave.rtl.array_control import ArrayControl
 from cubewave.rtl.core import Core
 from cubewave.rtl.counters import CounterBank
 from cubewave.rtl.delay import Delay
+from cubewave.rtl.drain_tags import DrainTags
 from cubewave.rtl.formats import IntegerFormat
 from cubewave.rtl.loader import Loader
 from cubewave.rtl.mac import WeightStationaryCell
@@ -24,6 +25,9 @@ from cubewave.rtl.memory_mover import MemoryMover
 from cubewave.rtl.memory_storage import MemoryStorage
 from cubewave.rtl.mesh import Mesh
 from cubewave.rtl.operand_slots import OperandSlots
+from cubewave.rtl.output_cell import OutputStationaryCell
+from cubewave.rtl.output_control import OutputControl
+from cubewave.rtl.output_mesh import OutputMesh
 from cubewave.rtl.queue import Queue
 from cubewave.rtl.sequencer import Sequencer
 from cubewave.rtl.skew import Skew
@@ -39,6 +43,7 @@ ODD = Design(rows=3, cols=2, buffer_port_rows=2, weight_fifo_depth=3, input_slot
              memory_bytes_per_cycle="340/7", accumulator_rows=5, weight_double_buffer=False,
              mac_latency=3)
 DESIGNS = {"smallest": SMALLEST, "odd": ODD, "tiny": Design.preset("tiny")}
+OUTPUT_STATIONARY = {"dataflow": "output_stationary"}
 
 COMPONENTS = {
     "accumulator": lambda design: Accumulators(design=design, format=IntegerFormat.of(design)),
@@ -47,6 +52,7 @@ COMPONENTS = {
     "core": lambda design: Core(design=design),
     "counters": lambda design: CounterBank(),
     "delay": lambda design: Delay(shape=signed(5), cycles=design.rows),
+    "drain_tags": lambda design: DrainTags(design=design),
     "loader": lambda design: Loader(design=design),
     "mac": lambda design: WeightStationaryCell(
         format=IntegerFormat.of(design), double_buffer=design.weight_double_buffer,
@@ -59,12 +65,22 @@ COMPONENTS = {
     "mesh": lambda design: Mesh(format=IntegerFormat.of(design), rows=design.rows,
                                 cols=design.cols),
     "operand_slots": lambda design: OperandSlots(design=design),
+    "output_cell": lambda design: OutputStationaryCell(
+        format=IntegerFormat.of(design), mac_latency=design.mac_latency),
+    "output_control": lambda design: OutputControl(
+        design=design, max_rows_in_flight=MatrixUnit.latency(design) + 2 * design.rows),
+    "output_core": lambda design: Core(design=dataclasses.replace(design, **OUTPUT_STATIONARY)),
+    "output_matrix_unit": lambda design: MatrixUnit(
+        design=dataclasses.replace(design, **OUTPUT_STATIONARY)),
+    "output_mesh": lambda design: OutputMesh(format=IntegerFormat.of(design), rows=design.rows,
+                                             cols=design.cols, mac_latency=design.mac_latency),
     "queue": lambda design: Queue(shape=7, depth=design.weight_fifo_depth),
     "sequencer": lambda design: Sequencer(shape=7, depth=design.weight_fifo_depth),
     "skew": lambda design: Skew(shape=signed(4), lanes=design.rows),
     "store": lambda design: StoreUnit(design=design),
     "weight_fifo": lambda design: WeightFifo(design=design),
 }
+LARGE = {"machine", "core", "output_core"}
 
 
 def convert(component):
@@ -76,28 +92,31 @@ def convert(component):
 
 @pytest.mark.parametrize("design,name", [
     (design, name) for design in DESIGNS for name in COMPONENTS
-    if design == "odd" or name not in ("machine", "core")])  # the large ones once
+    if design == "odd" or name not in LARGE])  # the large ones once
 def test_same_parameters_same_circuit(design, name):
     first, second = (convert(COMPONENTS[name](DESIGNS[design])) for _ in range(2))
     assert first == second
 
 
-@pytest.mark.parametrize("name", sorted(COMPONENTS.keys() - {"machine", "core"}))
+@pytest.mark.parametrize("name", sorted(COMPONENTS.keys() - LARGE))
 def test_every_signal_and_submodule_has_a_name(name):
     """A waveform shows names; Amaranth's own numbering, `$signal$7` and `U$3`, is not one."""
     text = convert(COMPONENTS[name](ODD))
     assert re.findall(r"\\\S*(?:\$signal|U\$|fsm_state\$)\S*", text) == []
 
 
-def test_every_signal_of_the_core_has_a_name():
-    names = re.findall(r"wire .*\\(\S+)", convert(Core(design=SMALLEST)))
+@pytest.mark.parametrize("dataflow", ["weight_stationary", "output_stationary"])
+def test_every_signal_of_the_core_has_a_name(dataflow):
+    core = Core(design=dataclasses.replace(SMALLEST, dataflow=dataflow))
+    names = re.findall(r"wire .*\\(\S+)", convert(core))
     assert [name for name in names if "$signal" in name or "U$" in name] == []
 
 
 @pytest.mark.parametrize("overflow", ["wrap", "saturate"])
 @pytest.mark.parametrize("double_buffer", [True, False])
-def test_the_smallest_machine_computes(overflow, double_buffer):
-    design = dataclasses.replace(SMALLEST, accumulator_overflow=overflow,
+@pytest.mark.parametrize("dataflow", ["weight_stationary", "output_stationary"])
+def test_the_smallest_machine_computes(overflow, double_buffer, dataflow):
+    design = dataclasses.replace(SMALLEST, accumulator_overflow=overflow, dataflow=dataflow,
                                  weight_double_buffer=double_buffer)
     program = TiledProduct(design, [[-8, 7, 3]], [[-8, 5], [7, -8], [-1, 1]])
     bench = MachineBench(program.machine()).run(program.commands, contents=program.contents)

@@ -88,10 +88,14 @@ def check_counters(program, bench):
         timing.transactions(each.rows, each.bytes_per_row, each.row_stride)
         for each in [*loads, *stores])
     assert counters["useful_macs"] == program.exact.size * program.a.shape[1]
-    assert counters["activation_rows"] == counters["accumulator_rows"] == \
-        len(program.a) * len(jobs)
-    assert counters["weight_rows"] == design.rows * len(jobs)
-    assert counters["array.busy"] == counters["activation_rows"]
+    entered = sum(job.rows for job in jobs)
+    assert counters["array.busy"] == counters["activation_rows"] == entered
+    if design.dataflow == "weight_stationary":
+        assert counters["accumulator_rows"] == entered
+        assert counters["weight_rows"] == design.rows * len(jobs)
+    else:
+        assert counters["accumulator_rows"] == sum(st.rows for st in stores)
+        assert counters["weight_rows"] == entered
     assert sum(row["row"] for row in bench.log) == sum(store.rows for store in stores)
 
 
@@ -110,6 +114,10 @@ DESIGNS = {
                "accumulator_bits": 17, "buffer_port_rows": 2},
     "wide": {"rows": 2, "cols": 2, "activation_bits": 16, "weight_bits": 12,
              "accumulator_bits": 48},
+    "output": {"rows": 4, "cols": 3, "dataflow": "output_stationary"},
+    "output single": {"rows": 3, "cols": 2, "dataflow": "output_stationary", "mac_latency": 3,
+                      "weight_double_buffer": False, "memory_latency_cycles": 0},
+    "output 1x1": {"rows": 1, "cols": 1, "dataflow": "output_stationary", "weight_fifo_depth": 1},
 }
 
 
@@ -161,6 +169,19 @@ def test_preloaded_data_is_not_counted():
     assert bench.counters["loads"] == bench.counters["bytes_read"] == 0
     assert bench.log[1]["enter"] == 1  # the first job is in its queue after one cycle
     assert bench.counters["cycles"] == len(bench.log)
+
+
+@pytest.mark.parametrize("banks", [1, 2, 3])
+def test_the_array_waits_for_banks_that_are_stored_slowly(banks):
+    """No bank is filled again before its result has been read."""
+    design = Design(rows=2, cols=2, accumulator_bits=48, accumulator_banks=banks, input_slots=6,
+                    weight_fifo_depth=6, memory_bytes_per_cycle=1)
+    program = TiledProduct(design, *operands(design, 3, 2, 12))
+    bench = run(program, {"loader": program.loads},
+                {"array": program.jobs, "store": program.stores})
+    assert (program.stored(bench.memory) == program.exact).all()
+    assert bench.counters["array.accumulator"] > 100
+    assert bench.counters == expected_counters(bench.log)
 
 
 def test_the_run_ends_after_the_last_write():

@@ -117,7 +117,7 @@ def test_registers_are_those_of_the_formula():
     assert MatrixUnit.latency(design) == MatrixUnit.REGISTERS
 
 
-def output_schedule(design, tiles):
+def output_schedule(design, tiles, unsigned=False):
     """As :func:`schedule`, for pairs of a[M, K] and w[K, cols] of an output-stationary array.
 
     Tiles follow each other as soon as they may; results are due one row per cycle, the bottom
@@ -135,7 +135,8 @@ def output_schedule(design, tiles):
             tag = {"valid": int(k == length - 1), "bank": number % 2, "row": number,
                    "accumulate": number % 2, "finish": 1, "store": 1}
             entering[first + k] = {"enter": 1, "first": int(k == 0), "turn": tag["valid"],
-                                   "unsigned": 0, "tag": tag, "tile_rows": len(a)}
+                                   "unsigned": int(unsigned), "tag": tag,
+                                   "tile_rows": len(a)}
             weights[first + k + 1] = {"weights": w[k].tolist()}
             words[first + k + 1] = {"activations": sum(
                 (value & (1 << bits) - 1) << bits * place
@@ -146,16 +147,9 @@ def output_schedule(design, tiles):
     return (weights, entering, words), results
 
 
-@pytest.mark.parametrize("rows,cols", SHAPES)
-@pytest.mark.parametrize("mac_latency", [1, 3])
-def test_output_stationary(rows, cols, mac_latency):
+def check_output(design, tiles, rng, unsigned=False):
     """Results are due exactly latency cycles after the last pair and in the cycles after."""
-    design = Design(rows=rows, cols=cols, mac_latency=mac_latency, dataflow="output_stationary")
-    rng = np.random.default_rng(cols)
-    tiles = [(rng.integers(-128, 128, (height, length)), rng.integers(-128, 128, (length, cols)))
-             for height, length in ((rows, rows), (1, 1), (rows, rows + 3), (max(1, rows - 1), 2),
-                                    (rows, 2 * rows))]
-    timetables, results = output_schedule(design, tiles)
+    timetables, results = output_schedule(design, tiles, unsigned)
     latency = MatrixUnit.latency(design)
     steps = inputs(design, timetables, max(results) + latency + 3, rng)
     for step in steps:
@@ -167,6 +161,36 @@ def test_output_stationary(rows, cols, mac_latency):
         assert row["tag_out"]["valid"] == int(tag is not None), f"cycle {cycle}"
         if tag is not None:
             assert row["tag_out"] == tag and after["sums"] == sums, f"cycle {cycle}"
+
+
+@pytest.mark.parametrize("rows,cols", SHAPES)
+@pytest.mark.parametrize("mac_latency", [1, 2, 3])
+@pytest.mark.parametrize("double_buffer", [True, False])
+def test_output_stationary(rows, cols, mac_latency, double_buffer):
+    """Tiles that end `rows` cycles after each other or later, some with rows that are not real."""
+    design = Design(rows=rows, cols=cols, mac_latency=mac_latency, dataflow="output_stationary",
+                    weight_double_buffer=double_buffer)
+    rng = np.random.default_rng(cols)
+    tiles = [(rng.integers(-128, 128, (height, length)), rng.integers(-128, 128, (length, cols)))
+             for height, length in ((rows, rows), (1, 1), (rows, rows + 3), (max(1, rows - 1), 2),
+                                    (rows, 2 * rows))]
+    check_output(design, tiles, rng)
+
+
+@pytest.mark.parametrize("activation_bits,weight_bits", [(4, 4), (5, 7), (4, 16), (16, 16)])
+@pytest.mark.parametrize("unsigned", [False, True])
+def test_output_stationary_operand_widths(activation_bits, weight_bits, unsigned):
+    """Extremes in every place; unsigned activations use the sign bit of memory as a value."""
+    design = Design(rows=3, cols=2, activation_bits=activation_bits, weight_bits=weight_bits,
+                    dataflow="output_stationary")
+    least, half = (0 if unsigned else -(1 << activation_bits - 1)), 1 << weight_bits - 1
+    most = least + (1 << activation_bits) - 1
+    tiles = [(np.full((3, 4), a), np.full((4, 2), w))
+             for a in (least, most) for w in (-half, half - 1)]
+    rng = np.random.default_rng(weight_bits)
+    tiles.append((rng.integers(least, most, (3, 5), endpoint=True),
+                  rng.integers(-half, half, (5, 2))))
+    check_output(design, tiles, rng, unsigned)
 
 
 @pytest.mark.parametrize("rows,cols,length", [(4, 4, 4), (3, 5, 2), (2, 1, 7), (1, 1, 1)])

@@ -22,11 +22,12 @@ WATCH = [f"core.{name}" for name in (
     "weights.valid", "weights.payload", "operands.valid", "operands.payload")]
 
 
-def make(bandwidth="unlimited", latency=2, port=1, outstanding=16, transaction=64):
-    return Design(rows=5, cols=3, accumulator_bits=16, accumulator_rows=4, slot_bytes=35,
-                  memory_bytes_per_cycle=bandwidth, memory_latency_cycles=latency,
-                  buffer_port_rows=port, memory_outstanding=outstanding,
-                  memory_transaction_bytes=transaction)
+def make(bandwidth="unlimited", latency=2, port=1, outstanding=16, transaction=64, **fields):
+    return Design(**{
+        "rows": 5, "cols": 3, "accumulator_bits": 16, "accumulator_rows": 4, "slot_bytes": 35,
+        "memory_bytes_per_cycle": bandwidth, "memory_latency_cycles": latency,
+        "buffer_port_rows": port, "memory_outstanding": outstanding,
+        "memory_transaction_bytes": transaction, **fields})
 
 
 class Model:
@@ -311,3 +312,17 @@ def test_a_stored_row_is_loaded_again():
     got = starts(make(latency=0), requests)[1]
     rows = [row["core.operands.payload"]["rows"][0] for row in got if row["core.operands.valid"]]
     assert len(rows) == 2 and rows[0] != int.from_bytes(range(65, 70), "little")
+
+
+@pytest.mark.parametrize("fields,rows,nbytes", [
+    ({"slot_bytes": 160}, 32, 5), ({"accumulator_rows": 20}, 20, 6),
+    ({"rows": 8, "cols": 1, "slot_bytes": 56}, 7, 8), ({"rows": 1, "cols": 4}, 4, 8)])
+def test_the_largest_descriptor_of_either_kind(fields, rows, nbytes):
+    """Loads may have more rows or longer ones than stores, and the other way round."""
+    design = make(bandwidth=4, **fields)
+    if "slot_bytes" in fields:
+        request = (1, "load", load(OPERAND, rows, nbytes))
+    else:
+        request = (1, "store", store(rows, nbytes))
+    got = starts(design, [request], cycles=10)[1]
+    assert got[1]["core.request_bytes"] == rows * nbytes

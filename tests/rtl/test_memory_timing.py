@@ -1,15 +1,9 @@
-# amaranth: UnusedElaboratable=no
-"""The memory formula against a simulation with N tags, and its hardware against its Python."""
+"""The memory formula against a simulation with N tags; its hardware is in `memory_cost`."""
 
 import math
-import random
 from fractions import Fraction
 
 import pytest
-from amaranth import *
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
-from harness import lockstep
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -98,49 +92,3 @@ def test_of_a_design():
                     memory_transaction_bytes=48, buffer_port_rows=2)
     assert MemoryTiming.of(design) == MemoryTiming(Fraction(340, 7), 5, 3, 48, 2)
     assert MemoryTiming.of(Design(memory_bytes_per_cycle="unlimited")).bandwidth is None
-
-
-class Values(wiring.Component):
-    """The hardware expressions of a timing."""
-    rows: In(8)
-    bytes_per_row: In(12)
-    row_stride: In(40)
-    occupancy: Out(48)
-    beats: Out(48)
-    transactions: Out(48)
-
-    def __init__(self, timing):
-        self._timing = timing
-        super().__init__()
-
-    def elaborate(self, platform):
-        m = Module()
-        nbytes = Signal(40)
-        m.d.comb += [
-            nbytes.eq(self.rows * self.bytes_per_row),
-            self.occupancy.eq(self._timing.occupancy_value(nbytes)),
-            self.beats.eq(self._timing.beats_value(self.rows)),
-            self.transactions.eq(self._timing.transactions_value(
-                nbytes=nbytes, rows=self.rows, bytes_per_row=self.bytes_per_row,
-                row_stride=self.row_stride)),
-        ]
-        return m
-
-
-@pytest.mark.parametrize("bandwidth", [*BANDWIDTHS, None], ids=str)
-@pytest.mark.parametrize("latency,outstanding,transaction_bytes,port_rows", [
-    (0, 1, 1, 1), (2, 16, 64, 2), (37, 3, 48, 3), (128, 7, 17, 16)])
-def test_hardware_equals_python(bandwidth, latency, outstanding, transaction_bytes, port_rows):
-    model = timing(bandwidth, latency, outstanding, transaction_bytes, port_rows)
-    rng = random.Random(latency)
-    steps = []
-    for number in range(60):
-        rows = rng.choice([1, 2, rng.randint(1, 255)])
-        nbytes = rng.choice([1, transaction_bytes, transaction_bytes + 1, rng.randint(1, 4095)])
-        stride = nbytes if number % 3 == 0 else rng.randrange(1 << 40)
-        steps.append({"rows": rows, "bytes_per_row": nbytes, "row_stride": stride})
-    got = lockstep(Values(model), steps, ["occupancy", "beats", "transactions"])
-    assert got == [{
-        "occupancy": model.occupancy(step["rows"] * step["bytes_per_row"]),
-        "beats": -(-step["rows"] // port_rows),
-        "transactions": model.transactions(**step)} for step in steps]

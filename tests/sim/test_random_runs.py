@@ -1,9 +1,12 @@
-"""RTL against numpy, the analytic level and itself, over random designs and workloads."""
+"""RTL against numpy, the analytic level and the cycle model: named products on many machines.
+
+Random designs and workloads are in `cycle/test_random_pairs.py`.
+"""
 
 import itertools
 
 import pytest
-from designs import designs, gemms
+from designs import designs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,25 +20,6 @@ BANDWIDTHS = [1, "7/3", 16, "unlimited"]
 
 def failures(result):
     return [check for check in result.checks if not check["ok"]]
-
-
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
-@given(st.data())
-def test_random_designs_and_products(data):
-    design = data.draw(designs())
-    for _ in range(3):  # on one elaborated core
-        workload = data.draw(gemms(design))
-        assert not failures(simulate(design, workload)), workload.describe()
-
-
-@settings(max_examples=15, suppress_health_check=list(HealthCheck))
-@given(st.data())
-def test_random_sequences(data):
-    design = data.draw(designs())
-    first = data.draw(gemms(design))
-    second = data.draw(gemms(design, dimensions=(1, 4, 6)))
-    result = simulate(design, Sequence([first, second]))
-    assert not failures(result)
 
 
 @settings(max_examples=15, suppress_health_check=list(HealthCheck))
@@ -54,21 +38,6 @@ def test_random_accumulation_on_chip(data):
     assert not failures(result)
 
 
-@settings(max_examples=15, suppress_health_check=list(HealthCheck))
-@given(st.data())
-def test_random_resident_operands(data):
-    """A in the slots before the run: not loaded, not counted, same result."""
-    design = data.draw(designs())
-    workload = data.draw(gemms(design, dimensions=(1, 2, 4), a_resident=True))
-    try:
-        result = simulate(design, workload)
-    except WorkloadError as error:
-        assert "a_resident needs all of A in the slots" in str(error)
-        return
-    assert not failures(result)
-    assert result.bytes_read == result.counters["bytes_read"]
-
-
 @pytest.mark.parametrize("rows,cols", ARRAYS)
 def test_the_named_product_on_every_array(rows, cols):
     """M=5, K=9, N=10 with every depth, latency, bandwidth and number of banks somewhere."""
@@ -83,13 +52,3 @@ def test_the_named_product_on_every_array(rows, cols):
         result = simulate(design, QProjection(5, 9, 10))
         assert not failures(result), design
         assert result.useful_macs == 450
-
-
-@pytest.mark.long
-@settings(max_examples=600, suppress_health_check=list(HealthCheck))
-@given(st.data())
-def test_many_random_designs_and_products(data):
-    design = data.draw(designs())
-    for _ in range(3):
-        workload = data.draw(gemms(design, dimensions=(1, 2, 3, 5, 8, 12, 17, 24)))
-        assert not failures(simulate(design, workload)), workload.describe()

@@ -1,0 +1,152 @@
+"""Runs networks, layer by layer."""
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from ..rtl import Design
+from ..rtl.memory_timing import MemoryTiming
+from ..workloads import WorkloadError
+from ..workloads.network import Layer, Network
+from ..workloads.reduction import Reduction
+from .analytic import estimate
+from .backends.run import Progress
+from .checks import check
+from .errors import OptionError
+from .network_result import LayerResult, NetworkResult
+from .result import Result
+from .simulation import VcdOptions, Workload, simulate
+
+__all__ = ["LARGEST_TILES", "run", "simulate_network"]
+
+#: Weight tiles of one layer that levels rtl and cycle take: about 1 KiB of host memory each.
+LARGEST_TILES = 3_000_000
+
+
+def simulate_network(design: Design, network: Network, *, level: str = "cycle",
+                     timing: str = "rtl", backend: str = "auto", output: bool = False,
+                     seed: int | None = None,
+                     progress: Progress | None = None) -> NetworkResult:
+    """Run every layer of a network from an idle machine; layers of one shape are run once.
+
+    Parameters
+    ----------
+    design : Design
+    network : Network
+    level, timing, backend
+        See :func:`simulate`.
+    output : bool
+        Compute the results of the layers at level cycle, too. Level rtl always does.
+    seed : int
+        Draw random operands with this seed instead of the network's own.
+    progress : callable
+        Called with cycles, activation rows so far, activation rows of all runs.
+
+    Raises
+    ------
+    OptionError
+        An unknown level, timing or backend, or a layer too large for the level.
+    WorkloadError
+        A layer does not fit the design; the message names it.
+    DeadlockError
+        See :func:`simulate`.
+    """
+    network = network if seed is None else network.seeded(seed)
+    distinct = network.distinct()
+    _check(design, distinct.values(), level)
+    rows = {key: estimate(design, layer.product.parts()).counts["activation_rows"]
+            for key, layer in distinct.items()}
+    steps = _Steps(progress, sum(rows.values()))
+    runs: dict[str, Result] = {}
+    for key, layer in distinct.items():
+        if isinstance(layer.product, Reduction):
+            runs[key] = _reduction(design, layer.product, level)
+        else:
+            runs[key] = simulate(
+                design, layer.product, level=level, timing=timing, backend=backend,
+                output=output or level == "rtl", progress=steps.part if progress else None)
+        steps.finish(runs[key].cycles, rows[key])
+    layers = [LayerResult(layer, runs[network.key(layer)]) for layer in network.layers()]
+    used = {run.backend for run in runs.values()} - {""}
+    result = NetworkResult(
+        design=design, workload=network.describe(), level=level,
+        backend=min(used, default=""), timing=timing, layers=layers, notes=network.notes,
+        runs=list(runs.values()))
+    for key, layer in distinct.items():
+        result.checks.extend({**entry, "name": f"{layer.name}: {entry['name']}"}
+                             for entry in runs[key].checks)
+    result.checks.append(check(f"{level}_network_useful_macs", network.useful_macs,
+                               result.useful_macs))
+    return result
+
+
+def run(design: Design, workload: Network | Workload, *, output: bool = True,
+        vcd: str | os.PathLike[str] | VcdOptions | None = None,
+        trace: str | os.PathLike[str] | None = None, **options: Any) -> Result | NetworkResult:
+    """`simulate` for a workload of one run, `simulate_network` for a network.
+
+    A network takes no waveform and no trace, of which each of its runs has one, and computes no
+    output but what its level cannot do without.
+    """
+    if not isinstance(workload, Network):
+        return simulate(design, workload, output=output, vcd=vcd, trace=trace, **options)
+    for name, value in (("vcd", vcd), ("trace", trace)):
+        if value is not None:
+            raise OptionError(f"{name} needs a workload of one run, but {workload.name} is a "
+                              f"network of {len(workload.layers())} layers")
+    return simulate_network(design, workload, **options)
+
+
+def _check(design: Design, layers: Iterable[Layer], level: str) -> None:
+    """Refuse layers that do not fit the design or the host, before anything runs."""
+    for layer in layers:
+        tiles = 0
+        try:
+            for job in layer.product.parts():
+                job.check(design)
+                tiling = job.tiling(design)
+                tiles += len(tiling.k_tiles) * len(tiling.n_tiles) * len(tiling.m_blocks)
+        except WorkloadError as error:
+            raise type(error)(f"layer {layer.name}: {error}") from None
+        if tiles > LARGEST_TILES and level != "analytic":
+            raise OptionError(
+                f"layer {layer.name} has {tiles:,} weight tiles on an array of {design.rows}x"
+                f"{design.cols}, more than the {LARGEST_TILES:,} that level {level} takes; choose "
+                f"a larger array or level analytic")
+
+
+def _reduction(design: Design, reduction: Reduction, level: str) -> Result:
+    """The time of the traffic: every partial result is read once, the sum is written once.
+
+    One descriptor each. At levels other than analytic, the latency of the first read and of the
+    write is added; additions take no time.
+    """
+    memory = MemoryTiming.of(design)
+    row = reduction.n * design.result_element_bytes
+    nbytes, matrices = reduction.m * row, reduction.terms + 1
+    bound = matrices * memory.occupancy(nbytes)
+    latency = 0 if level == "analytic" else 2 * memory.latency
+    return Result(
+        design=design, workload=reduction.describe(), level="analytic", backend="", timing="rtl",
+        cycles=bound + latency, span=bound + latency, useful_macs=0,
+        bytes_read=reduction.terms * nbytes, bytes_written=nbytes,
+        counters={"loads": reduction.terms, "stores": 1,
+                  "transactions": matrices * memory.transactions(reduction.m, row, row)},
+        items={"latency": latency} if latency else {}, limited_by="memory")
+
+
+class _Steps:
+    """Adds up the progress of the runs of a network."""
+
+    def __init__(self, progress: Progress | None, rows: int):
+        self._progress, self._rows = progress, rows
+        self._cycles = self._done = 0
+
+    def part(self, cycles: int, done: int, rows: int) -> None:
+        if self._progress is not None:
+            self._progress(self._cycles + cycles, self._done + done, self._rows)
+
+    def finish(self, cycles: int, rows: int) -> None:
+        self._cycles += cycles
+        self._done += rows
+        self.part(0, 0, 0)

@@ -1,0 +1,124 @@
+"""Networks: named workloads that run one after another, each on an idle machine."""
+
+import copy
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+from .checks import check_integer
+from .errors import WorkloadError
+from .gemm import Gemm, RandomGemm, Sequence
+from .reduction import Reduction
+
+__all__ = ["Layer", "Network"]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer of a network.
+
+    Attributes
+    ----------
+    name : str
+        Need not be unique.
+    product : Gemm, Sequence or Reduction
+        What runs.
+    count : int
+        Repetitions, which are identical: they are simulated once and counted so often.
+    masked_macs : int
+        MACs of one repetition whose results a causal mask discards: executed, but not useful.
+    group : str
+        Layers of the same group share a row of the report; "" is a row of its own.
+    """
+    name: str
+    product: Gemm | Sequence | Reduction
+    count: int = 1
+    masked_macs: int = 0
+    group: str = ""
+
+    def __post_init__(self) -> None:
+        check_integer(f"count of layer {self.name}", self.count, 1)
+        check_integer(f"masked_macs of layer {self.name}", self.masked_macs, 0,
+                      self.product.useful_macs)
+
+    @property
+    def useful_macs(self) -> int:
+        """Of all repetitions, without what a mask discards."""
+        return self.count * (self.product.useful_macs - self.masked_macs)
+
+
+class Network:
+    """Layers one after another. Each starts on an idle machine, so that their cycles add up.
+
+    Parameters
+    ----------
+    name : str
+    layers : iterable of Layer
+        One or more.
+    parameters : dict
+        What made these layers, for reports: JSON-able.
+    notes : iterable of str
+        Sentences for the reader of a report: what the layers leave out or assume.
+    """
+
+    def __init__(self, name: str, layers: Iterable[Layer],
+                 parameters: Mapping[str, Any] | None = None, notes: Iterable[str] = ()):
+        self.name = name
+        self._layers = list(layers)
+        self._parameters = dict(parameters or {})
+        self.notes = tuple(notes)
+        if not self._layers:
+            raise WorkloadError(f"{name} must have at least 1 layer, not 0")
+
+    def layers(self) -> list[Layer]:
+        return list(self._layers)
+
+    def distinct(self) -> dict[str, Layer]:
+        """One layer for each shape, by a key that equal shapes share; see :meth:`key`."""
+        distinct: dict[str, Layer] = {}
+        for layer in self._layers:
+            distinct.setdefault(self.key(layer), layer)
+        return distinct
+
+    @staticmethod
+    def key(layer: Layer) -> str:
+        """Equal for layers whose runs have the same cycles and counters.
+
+        Those depend on shapes and choices alone. Random operands never overflow; given ones may,
+        so each set of them has a key of its own.
+        """
+        given = [id(part) for part in layer.product.parts() if not isinstance(part, RandomGemm)]
+        return json.dumps([_without_seed(layer.product.describe()), given])
+
+    def parts(self) -> list[Gemm]:
+        """The products of one repetition of every distinct layer: what a simulation runs."""
+        return [part for layer in self.distinct().values() for part in layer.product.parts()]
+
+    def seeded(self, seed: int) -> "Network":
+        """This network with its random operands drawn with `seed`."""
+        other = copy.copy(self)
+        other._layers = [replace(layer, product=layer.product.seeded(seed))
+                         for layer in self._layers]
+        other._parameters = {**self._parameters, "seed": seed}
+        return other
+
+    @property
+    def useful_macs(self) -> int:
+        return sum(layer.useful_macs for layer in self._layers)
+
+    def describe(self) -> dict[str, Any]:
+        """What was run, for reports: JSON-able."""
+        return {"name": self.name, **self._parameters, "layers": len(self._layers)}
+
+    def program(self, *arguments: Any, **options: Any) -> NoReturn:
+        raise WorkloadError(f"{self.name} is a network, which has no program of its own: "
+                            f"simulate_network runs its layers")
+
+
+def _without_seed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_seed(inner) for key, inner in value.items() if key != "seed"}
+    if isinstance(value, list):
+        return [_without_seed(inner) for inner in value]
+    return value
