@@ -14,15 +14,16 @@ from ...rtl import Design
 from ...workloads.network import Network
 from ...workloads.registry import WORKLOADS, build
 from ..analytic import estimate
+from ..backends.choice import Backend
+from ..backends.host_time import advice
 from ..errors import OptionError
 from ..network import run as simulate
 from ..network_result import NetworkResult, document
 from ..report import differing
 from ..report_network import print_report
 from ..result import Result
-from ..simulation import BACKENDS, LEVELS, TIMINGS, VcdOptions, Workload
+from ..simulation import BACKENDS, LEVELS, MESHES, TIMINGS, VcdOptions, Workload
 from .group import FAILED, INTERRUPTED
-from .host_time import advice
 from .options import Choice, Number, check_outputs, load_design, pairs, vcd_options
 from .output import output_console
 from .progress import RunProgress
@@ -38,7 +39,7 @@ class _Request:
     design_name: str
     settings: str
     levels: Sequence[str]
-    backend: str
+    backend: Backend
     timing: str
     vcd: VcdOptions | None
     trace: str | None
@@ -68,7 +69,12 @@ designs` the presets and their fields.
               show_default=True, help="rtl: the hardware, cycle by cycle. cycle: a model with the "
               "same cycles, for any size. analytic: formulas. all: every level, compared.")
 @click.option("--backend", default="auto", type=Choice(BACKENDS), show_default=True,
-              help="Simulator of level rtl.")
+              help="Simulator of level rtl. compiled: as C++, by the compiler of this host. auto: "
+              "compiled for long runs, if there is a compiler.")
+@click.option("--mesh", type=Choice(MESHES), help="Of backend compiled: all cells in one loop "
+              "derived from the cell (kernel, the default), or every cell a module.")
+@click.option("--rebuild", is_flag=True, help="Of backend compiled: compile even if the cache has "
+              "the core.")
 @click.option("--timing", default="rtl", type=Choice(TIMINGS), show_default=True,
               help="rtl: fill, drain, weight shift and pipeline registers count. ideal, at level "
               "cycle: service times only.")
@@ -96,9 +102,10 @@ def command(**options: Any) -> int:
 
 
 def _check(workload: str, design: str, settings: Sequence[str], parameters: Sequence[str],
-           level: str, backend: str, timing: str, vcd: str | None, vcd_depth: str | None,
-           vcd_signals: str | None, vcd_cycles: str | None, trace: str | None,
-           json_path: str | None, seed: int | None, no_output: bool) -> _Request:
+           level: str, backend: str, mesh: str | None, rebuild: bool, timing: str,
+           vcd: str | None, vcd_depth: str | None, vcd_signals: str | None,
+           vcd_cycles: str | None, trace: str | None, json_path: str | None, seed: int | None,
+           no_output: bool) -> _Request:
     """Check everything that can be checked before the run."""
     levels = LEVELS if level == "all" else (level,)
     needs = [("--vcd", vcd, None, "rtl"), ("--backend", backend, "auto", "rtl"),
@@ -111,6 +118,11 @@ def _check(workload: str, design: str, settings: Sequence[str], parameters: Sequ
     if no_output and "rtl" in levels:
         raise OptionError(f"--no-output: needs --level cycle or analytic, not {level}; at level "
                           f"rtl the hardware computes its output")
+    if backend != "compiled":
+        for option in ([f"--mesh {mesh}"] if mesh else []) + (["--rebuild"] if rebuild else []):
+            raise OptionError(f"{option}: needs --backend compiled, not {backend}")
+    elif vcd is not None:
+        raise OptionError(f"--vcd {vcd}: needs --backend pysim or auto, not {backend}")
     waveform = vcd_options(vcd, vcd_depth, vcd_signals, vcd_cycles)
     machine = load_design(design, pairs("-s", "FIELD", settings))
     values = pairs("-p", "PARAM", parameters)
@@ -119,8 +131,9 @@ def _check(workload: str, design: str, settings: Sequence[str], parameters: Sequ
     check_outputs({"--vcd": vcd, "--vcd (the .gtkw beside it)": save_file, "--trace": trace,
                    "--json": json_path},
                   inputs=[path for path in (design, *values.values()) if os.path.isfile(path)])
-    return _Request(problem, machine, design, "  ".join(settings), levels, backend, timing,
-                    waveform, trace, not no_output, json_path)
+    return _Request(problem, machine, design, "  ".join(settings), levels,
+                    Backend(backend, mesh, rebuild), timing, waveform, trace, not no_output,
+                    json_path)
 
 
 def _run(request: _Request) -> tuple[list[Result | NetworkResult], bool]:
@@ -134,7 +147,8 @@ def _run(request: _Request) -> tuple[list[Result | NetworkResult], bool]:
             with progress:
                 results.append(simulate(
                     request.design, request.workload, level=level, timing=request.timing,
-                    backend=request.backend, vcd=request.vcd if level == "rtl" else None,
+                    backend=request.backend.name, mesh=request.backend.mesh,
+                    rebuild=request.backend.rebuild, vcd=request.vcd if level == "rtl" else None,
                     trace=request.trace if level == "cycle" else None,
                     output=request.output, progress=progress))
         except KeyboardInterrupt:
@@ -148,6 +162,9 @@ def _run(request: _Request) -> tuple[list[Result | NetworkResult], bool]:
 
 def _advice(request: _Request) -> str | None:
     bound = estimate(request.design, request.workload.parts()).bound
+    backend, _line = request.backend.choose(request.design, bound, request.vcd is not None)
+    if backend.name == "compiled":
+        return None
     return advice(request.design, bound, request.vcd is not None)
 
 

@@ -1,23 +1,23 @@
 """Runs machines as compiled code: the netlist through CXXRTL, the mesh as loops over cells."""
 
-import functools
 from collections.abc import Callable
 
 from ....rtl import Design
 from ....workloads.program import Program
 from ..run import Progress, RawRun
-from .build import build_library
+from .build import build_key, build_library
+from .cache import Cache, cache_folder
 from .compiler import BuildError, find_compiler
 from .model import CompiledMachine
 
-__all__ = ["MESHES", "BuildError", "CompiledMachine", "find_compiler", "run_compiled"]
+__all__ = ["BuildError", "CompiledMachine", "find_compiler", "is_built", "load_machine",
+           "run_compiled"]
 
-MESHES = ("kernel", "netlist")
 
-
-@functools.lru_cache(maxsize=8)
-def _machine(design: Design, mesh: str) -> CompiledMachine:
-    return load_machine(design, mesh)
+def is_built(design: Design, mesh: str = "kernel") -> bool:
+    """Whether the cache has the compiled machine of a design."""
+    compiler = find_compiler()
+    return compiler is not None and Cache(cache_folder()).has(build_key(design, mesh, compiler))
 
 
 def load_machine(design: Design, mesh: str = "kernel", *, rebuild: bool = False,

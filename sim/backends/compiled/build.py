@@ -7,8 +7,9 @@ import importlib.metadata
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-from amaranth.back import rtlil
+from amaranth.back import rtlil  # type: ignore[attr-defined]
 from amaranth.hdl import Fragment
 from amaranth.hdl._ir import PortDirection
 from amaranth.hdl._nir import Netlist
@@ -122,12 +123,12 @@ def write_sources(machine: Machine, watched: Watched, mesh: str, folder: Path) -
 def _without_cycle_check() -> Iterator[None]:
     """Leave out Amaranth's search for combinational loops, whose time grows with the square of
     the widths; pysim runs the same netlist at smaller sizes, and CXXRTL says if it finds one."""
-    check = Netlist.check_comb_cycles
-    Netlist.check_comb_cycles = lambda self: None
+    netlist: Any = Netlist
+    check, netlist.check_comb_cycles = netlist.check_comb_cycles, lambda self: None
     try:
         yield
     finally:
-        Netlist.check_comb_cycles = check
+        netlist.check_comb_cycles = check
 
 
 def compile_sources(compiler: Compiler, folder: Path) -> None:

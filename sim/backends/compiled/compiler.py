@@ -47,9 +47,8 @@ class Compiler:
 def find_compiler() -> Compiler | None:
     """The compiler named by CXX, or g++, clang++, c++, or that of the package ziglang."""
     chosen = os.environ.get("CXX", "").split()
-    candidates = [tuple(chosen)] if chosen else [("g++",), ("clang++",), ("c++",)]
-    if not chosen:
-        candidates.append((sys.executable, "-m", "ziglang", "c++"))
+    candidates: list[tuple[str, ...]] = [tuple(chosen)] if chosen else [
+        ("g++",), ("clang++",), ("c++",), (sys.executable, "-m", "ziglang", "c++")]
     for command in candidates:
         if shutil.which(command[0]) is None:
             continue

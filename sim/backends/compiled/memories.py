@@ -4,6 +4,7 @@ CXXRTL's own ones would do, but their initial rows, all of them, pass through th
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 from amaranth.hdl import Fragment, Shape
 from amaranth.hdl._mem import MemoryInstance
@@ -18,7 +19,7 @@ LARGE_BITS = 4096   # a memory of more bits is replaced
 def replace_memories(top: Fragment) -> Iterator[Box]:
     """Replace the large memories of an elaborated design; the boxes in their places."""
     number = 0
-    pending = [top]
+    pending: list[Any] = [top]
     while pending:
         fragment = pending.pop()
         for place, (inner, name, src_loc) in enumerate(fragment.subfragments):
@@ -48,13 +49,14 @@ def _box(memory, name):
     for number, port in enumerate(memory._write_ports):
         prefix = f"w{number}"
         ports |= {f"{prefix}a": port._addr, f"{prefix}d": port._data, f"{prefix}e": port._en}
-        writes += _write(prefix, "row(number(p_{0}a))".format(prefix), port, size)
+        writes += _write(prefix, f"row(number(p_{prefix}a))", port, size)
     for number, port in enumerate(memory._read_ports):
         prefix = f"r{number}"
         ports |= {f"{prefix}a": port._addr, f"{prefix}d": port._data, f"{prefix}e": port._en}
         outputs.add(f"{prefix}d")
         to = f"bytes(p_{prefix}d.next.data)"
-        reads += [f"if (p_{prefix}e.data[0]) {{", f"  memcpy({to}, row(number(p_{prefix}a)), {size});"]
+        reads += [f"if (p_{prefix}e.data[0]) {{",
+                  f"  memcpy({to}, row(number(p_{prefix}a)), {size});"]
         for index in port._transparent_for:
             reads += [f"  if (number(p_w{index}a) == number(p_{prefix}a)) {{",
                       *_write(f"w{index}", to, memory._write_ports[index], size), "  }"]

@@ -4,7 +4,16 @@ import re
 from dataclasses import dataclass
 
 from amaranth.hdl import Fragment, Shape, Signal
-from amaranth.hdl._ast import Assign, Concat, Operator, Slice, SignalDict, SignalSet, Switch
+from amaranth.hdl._ast import (
+    Assign,
+    Concat,
+    Operator,
+    SignalDict,
+    SignalSet,
+    Slice,
+    Statement,
+    Switch,
+)
 from amaranth.hdl._ir import Instance
 from amaranth.hdl._mem import MemoryInstance
 
@@ -37,8 +46,10 @@ class Block:
     """
 
     def __init__(self, fragment: Fragment, prefix: str = "v_"):
-        self._names, self._used, self._prefix = SignalDict(), set(), prefix
-        self._comb, self._sync = [], []
+        self._names, self._prefix = SignalDict(), prefix
+        self._used: set[str] = set()
+        self._comb: list[Statement] = []
+        self._sync: list[Statement] = []
         self._collect(fragment)
         self._registers = SignalDict()
         for statement in self._sync:
