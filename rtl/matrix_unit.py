@@ -86,10 +86,10 @@ class MatrixUnit(wiring.Component):
         if array is not None:
             m.submodules.array = array
         else:
-            self._elaborate_array(m, entering, unsigned, marks, mark)
+            self.elaborate_array(m, entering, unsigned, marks, mark)
         return m
 
-    def _elaborate_array(self, m, entering, unsigned, marks, mark):
+    def elaborate_array(self, m, entering, unsigned, marks, mark):
         """The mesh between its triangles."""
         design, mesh = self._design, self.mesh(self._design.rows, self._design.cols)
         row_layout, col_layout = mesh.row_layout(self._format), mesh.col_layout(self._format)

