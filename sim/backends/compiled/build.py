@@ -112,6 +112,7 @@ def write_sources(machine: Machine, watched: Watched, mesh: str, folder: Path) -
     run_yosys("read_rtlil machine.il\nwrite_cxxrtl -g0 machine.cc\n", folder)
     generated = (folder / "machine.cc").read_text(encoding="utf-8")
     delta = int("bool converged = false" in generated)
+    _write_runtime(folder)
     source = source_folder()
     (folder / "kernel.h").write_bytes((source / "kernel.h").read_bytes())
     (folder / "stand_ins.inc").write_text(stand_ins.cxx(), encoding="utf-8")
@@ -125,6 +126,16 @@ def write_sources(machine: Machine, watched: Watched, mesh: str, folder: Path) -
         (source / "driver.cc").read_text(encoding="utf-8")]), encoding="utf-8")
     if stand_ins.kernel is not None:
         (folder / "kernel.cc").write_text(stand_ins.kernel, encoding="utf-8")
+
+
+def _write_runtime(folder: Path) -> None:
+    """CXXRTL's header, in which a value of no bits has no data, although shifts and memory
+    addresses read its first chunk: here it has one, which is 0."""
+    header = (runtime_folder() / "cxxrtl" / "cxxrtl.h").read_text(encoding="utf-8")
+    (folder / "cxxrtl").mkdir()
+    (folder / "cxxrtl" / "cxxrtl.h").write_text(header.replace(
+        "chunk::type data[chunks] = {};", "chunk::type data[chunks ? chunks : 1] = {};"),
+        encoding="utf-8")
 
 
 @contextlib.contextmanager
@@ -144,8 +155,8 @@ def compile_sources(compiler: Compiler, folder: Path) -> None:
     jobs = {"main": MACHINE_FLAGS}
     if (folder / "kernel.cc").exists():
         jobs["kernel"] = KERNEL_FLAGS
-    include = f"-I{runtime_folder()}"
-    running = [compiler.start([*COMMON, *flags, *more_flags(), include, "-c", f"{name}.cc",
+    include = ["-I.", f"-I{runtime_folder()}"]
+    running = [compiler.start([*COMMON, *flags, *more_flags(), *include, "-c", f"{name}.cc",
                                "-o", f"{name}.o"], folder) for name, flags in jobs.items()]
     try:
         for process in running:

@@ -21,6 +21,7 @@ extern "C" {
 extern const size_t kernel_size;
 extern const KernelRegister kernel_registers[];
 void kernel_reset(void *state);
+// `sums` is the same buffer in every call: what is in it stays when no sum changes.
 void kernel_step(void *state, const KernelInputs *in, uint8_t *sums);
 }
 

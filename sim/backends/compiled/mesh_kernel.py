@@ -37,8 +37,9 @@ class MeshKernel:
 
     def source(self) -> str:
         """The whole source; its interface is that of kernel.h."""
-        parts = ['#include "kernel.h"', "#include <cstddef>", "#include <cstring>", "",
-                 "namespace {", f"constexpr int ROWS = {self._rows}, COLS = {self._cols};",
+        parts = ['#include "kernel.h"', "#include <algorithm>", "#include <cstddef>",
+                 "#include <cstring>", "", "namespace {",
+                 f"constexpr int ROWS = {self._rows}, COLS = {self._cols};",
                  *self._state(), *self._row_step(), *self._lanes(), *self._step(), "}", "",
                  *self._interface()]
         return "\n".join(parts) + "\n"
@@ -51,8 +52,12 @@ class MeshKernel:
         lines += [f"  alignas(64) {self._row_word} rows_ring[ROWS * ROWS], row_now[ROWS];",
                   f"  alignas(64) {self._col_word} cols_ring[COLS * COLS], col_now[COLS];",
                   f"  alignas(64) {self._sum} sums_ring[COLS * COLS];",
-                  "  bool changed[ROWS];",
+                  f"  uint8_t weights[{self._weight_bytes()}];",
+                  "  bool changed[ROWS], any_changed;",
+                  "  uint32_t mark;",
                   "  int row_place, col_place;",
+                  "  // Cycles since a row entered, other weights entered, other sums left.",
+                  "  int rows_quiet, cols_quiet, sums_quiet;",
                   "};"]
         return lines
 
@@ -128,11 +133,18 @@ class MeshKernel:
         row, col = self._row_word, self._col_word
         return [
             "bool take_lanes(Array &s, const KernelInputs &in) {",
-            "  for (int r = 0, place = s.row_place; r < ROWS; r++) {",
+            "  s.rows_quiet = in.entering ? 0 : std::min(s.rows_quiet + 1, ROWS + 1);",
+            "  const bool same = in.mark == s.mark"
+            " && !memcmp(s.weights, in.weights, sizeof s.weights);",
+            "  s.cols_quiet = same ? std::min(s.cols_quiet + 1, COLS) : 0;",
+            "  s.mark = in.mark;",
+            "  memcpy(s.weights, in.weights, sizeof s.weights);",
+            "  for (int r = 0, place = s.row_place; s.rows_quiet <= ROWS && r < ROWS; r++) {",
             f"    const {row} word = in.entering ? row_lane(in.activations, r, in.is_unsigned, "
             "in.marks) : 0;",
             "    s.rows_ring[place * ROWS + r] = word;",
             "    if (++place == ROWS) place = 0;", "  }",
+            "  if (s.cols_quiet == COLS) return false;",
             "  for (int c = 0, place = s.col_place; c < COLS; c++) {",
             "    s.cols_ring[place * COLS + c] = col_lane(in.weights, c, in.mark);",
             "    if (++place == COLS) place = 0;", "  }",
@@ -141,6 +153,8 @@ class MeshKernel:
             "  memcpy(s.col_now, now, sizeof s.col_now);",
             "  return changed;", "}",
             "", "void step_cells(Array &s, bool cols_changed) {",
+            "  if (!s.any_changed && !cols_changed && s.rows_quiet > ROWS) return;",
+            "  s.any_changed = false;",
             *self._col_arrays(),
             f"  const {row} *row_words = s.rows_ring + s.row_place * ROWS;",
             "  for (int r = ROWS - 1; r >= 0; r--) {",
@@ -182,7 +196,11 @@ class MeshKernel:
                 arguments.append(f"top_{own}")
         arguments += [self._edge(entry, "word", self._mesh.row_bits)
                       for entry in self._vectors("row")]
-        return [*lines, f"    s.changed[r] = step_row({', '.join(arguments)});"]
+        return [*lines, f"    s.changed[r] = step_row({', '.join(arguments)});",
+                "    s.any_changed |= s.changed[r];"]
+
+    def _weight_bytes(self):
+        return -(-self._cols * self._unit.format.weight_bits // 8)
 
     def _interface(self):
         bits, init = self._mesh.sum_bits, [
@@ -198,13 +216,16 @@ class MeshKernel:
             f"const KernelRegister kernel_registers[] = {{{described}, {{nullptr, 0, 0}}}};",
             "void kernel_reset(void *state) {", "  Array &s = *static_cast<Array *>(state);",
             "  memset(&s, 0, sizeof s);", *init,
-            "  for (int r = 0; r < ROWS; r++) s.changed[r] = true;", "}",
+            "  for (int r = 0; r < ROWS; r++) s.changed[r] = true;",
+            "  s.any_changed = true;", "  s.cols_quiet = -1;", "}",
             "void kernel_step(void *state, const KernelInputs *in, uint8_t *sums) {",
             "  Array &s = *static_cast<Array *>(state);",
             "  step_cells(s, take_lanes(s, *in));",
             f"  const {self._sum} *bottom = s.{self._mesh.output.name} + (ROWS - 1) * COLS;",
             "  if (++s.row_place == ROWS) s.row_place = 0;",
             "  if (++s.col_place == COLS) s.col_place = 0;",
+            "  s.sums_quiet = s.changed[ROWS - 1] ? 0 : std::min(s.sums_quiet + 1, COLS);",
+            "  if (s.sums_quiet == COLS) return;",
             "  for (int c = 0, place = s.col_place; c < COLS; c++) {",
             "    // Lane c waits COLS - 1 - c cycles.",
             "    s.sums_ring[(place + COLS - 1 - c) % COLS * COLS + c] = bottom[c];", "  }",

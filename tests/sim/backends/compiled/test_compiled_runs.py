@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from designs import designs, gemms
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from cubewave.rtl import Design
@@ -15,7 +15,8 @@ from cubewave.sim.backends.pysim import run_pysim
 from cubewave.workloads import QProjection
 
 TINY = Design.preset("tiny")
-ANY = {"suppress_health_check": list(HealthCheck), "deadline": None}
+ANY = {"suppress_health_check": list(HealthCheck), "deadline": None,
+       "phases": [Phase.generate]}    # shrinking would build many machines
 
 
 def assert_equal_runs(machine, program):
