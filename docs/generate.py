@@ -34,6 +34,8 @@ from cubewave.rtl.status import UNITS
 from cubewave.rtl.store import StoreUnit
 from cubewave.rtl.weight_fifo import WeightFifo
 from cubewave.sim import simulate
+from cubewave.sim.analytic.model import registry
+from cubewave.sim.analytic.tables import table as data_table
 from cubewave.sim.report_format import count, percent
 from cubewave.workloads import QProjection
 from cubewave.workloads.registry import WORKLOADS
@@ -207,10 +209,25 @@ def presets() -> str:
                  [preset_row(name, m) for name in FULL_SIZE for m in (1, 256)], "llrrrll")
 
 
+def analytic_models() -> str:
+    return table(("section", "model", "estimates", "says what limits"),
+                 ((model.section, code(model.name), model.summary,
+                   "yes" if model.has_limit else "") for model in registry()))
+
+
+def data_tables() -> str:
+    parameters = {"devices": "`device`, `device_a`, `device_b`", "networks": "`network`",
+                  "energies": "`energies`"}
+    return table(("table", "chosen by", "entries"), (
+        (f"`sim/analytic/data/{name}.toml`", parameter,
+         ", ".join(code(entry) for entry in data_table(name)))
+        for name, parameter in parameters.items()))
+
+
 SECTIONS: dict[str, Callable[[], str]] = {
     function.__name__.replace("_", "-"): function
     for function in (design_fields, design_presets, preset_sources, derived_values, latencies,
-                     statuses, counters, workloads, presets)}
+                     statuses, counters, workloads, analytic_models, data_tables, presets)}
 SLOW = ("presets",)
 
 

@@ -9,8 +9,6 @@ from .accumulator_update import AccumulatorUpdate
 __all__ = ["Accumulators", "accumulator_tag"]
 
 
-
-
 def accumulator_tag(design):
     """Where a row of sums goes; travels beside the array and arrives one cycle before the sums."""
     return data.StructLayout({

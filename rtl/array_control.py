@@ -20,7 +20,8 @@ class ArrayControl(wiring.Component):
     which the tile before starts, otherwise when the array has run empty.
 
     Status, first that applies: `BUSY` a row enters; without a job queued `DRAIN`, `IDLE`; with
-    one `FILL`, `ACCUMULATOR`, `OPERANDS`, `WEIGHT_SHIFT`, `WEIGHTS`.
+    one `FILL`, `ACCUMULATOR`, `OUTPUT` (output stationary only), `OPERANDS`, `WEIGHT_SHIFT`,
+    `WEIGHTS`.
 
     Parameters
     ----------

@@ -29,7 +29,8 @@ EVENTS = {
     "activation_rows": Event("array", "activation row that enters the array", "rows"),
     "useful_macs": Event("array", "multiply-accumulates of real elements of an activation row "
                                   "that enters", "MACs"),
-    "weight_rows": Event("array", "weight row shifted into the array, padding included", "rows"),
+    "weight_rows": Event("array", "weight row that enters the array; weight stationary, the "
+                                  "padding rows of a partial tile included", "rows"),
     "accumulator_rows": Event("array", "accumulator row updated", "rows"),
     "loads": Event("loader", "load descriptor started", "descriptors"),
     "stores": Event("store", "store descriptor started", "descriptors"),

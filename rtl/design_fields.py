@@ -150,8 +150,8 @@ class RateField(FieldSpec):
 
 
 FIELDS: dict[str, FieldSpec] = {spec.name: spec for spec in (
-    IntegerField("rows", "cells", "array size in the K direction", 1, 1024),
-    IntegerField("cols", "cells", "array size in the N direction", 1, 1024),
+    IntegerField("rows", "cells", "array size along K; along M when output stationary", 1, 1024),
+    IntegerField("cols", "cells", "array size along N", 1, 1024),
     ChoiceField("dataflow", "", "the operand that stays in the cells",
                 ("weight_stationary", "output_stationary")),
     IntegerField("activation_bits", "bits", "width of an activation, signed or unsigned per "

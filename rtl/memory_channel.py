@@ -39,7 +39,7 @@ class MemoryChannel(wiring.Component):
     core : In(MemorySignature)
     """
 
-    LATENCY = 1 + MemoryMover.LATENCY - 1  # registers beside hold and memory latency
+    LATENCY = Queue.LATENCY  # beside hold and memory latency: the queue of started loads
 
     def __init__(self, *, design, lines):
         self._design = design

@@ -27,7 +27,7 @@ class MemorySignature(wiring.Signature):
     loading, storing : In(1)
         A load (store) occupies the channel, from the cycle of its start.
     store_next : In(1)
-        A store occupies the channel or is to start before any load.
+        The request that starts next is a store.
     store_stays : In(1)
         The store that occupies the channel still does so in the next cycle.
     loads_under_way, stores_under_way : In(1)

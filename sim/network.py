@@ -19,13 +19,13 @@ from .simulation import VcdOptions, Workload, simulate
 
 __all__ = ["LARGEST_TILES", "run", "simulate_network"]
 
-#: Weight tiles of one layer that levels rtl and cycle take: about 1 KiB of host memory each.
+#: Weight tiles of one layer that levels rtl and cycle take: about 2 KiB of host memory each.
 LARGEST_TILES = 3_000_000
 
 
 def simulate_network(design: Design, network: Network, *, level: str = "cycle",
-                     timing: str = "rtl", backend: str = "auto", output: bool = False,
-                     seed: int | None = None,
+                     timing: str = "rtl", backend: str = "auto", mesh: str | None = None,
+                     rebuild: bool = False, output: bool = False, seed: int | None = None,
                      progress: Progress | None = None) -> NetworkResult:
     """Run every layer of a network from an idle machine; layers of one shape are run once.
 
@@ -33,7 +33,7 @@ def simulate_network(design: Design, network: Network, *, level: str = "cycle",
     ----------
     design : Design
     network : Network
-    level, timing, backend
+    level, timing, backend, mesh, rebuild
         See :func:`simulate`.
     output : bool
         Compute the results of the layers at level cycle, too. Level rtl always does.
@@ -63,14 +63,15 @@ def simulate_network(design: Design, network: Network, *, level: str = "cycle",
             runs[key] = _reduction(design, layer.product, level)
         else:
             runs[key] = simulate(
-                design, layer.product, level=level, timing=timing, backend=backend,
-                output=output or level == "rtl", progress=steps.part if progress else None)
+                design, layer.product, level=level, timing=timing, backend=backend, mesh=mesh,
+                rebuild=rebuild and not runs, output=output or level == "rtl",
+                progress=steps.part if progress else None)
         steps.finish(runs[key].cycles, rows[key])
     layers = [LayerResult(layer, runs[network.key(layer)]) for layer in network.layers()]
     used = {run.backend for run in runs.values()} - {""}
     result = NetworkResult(
         design=design, workload=network.describe(), level=level,
-        backend=min(used, default=""), timing=timing, layers=layers, notes=network.notes,
+        backend="+".join(sorted(used)), timing=timing, layers=layers, notes=network.notes,
         runs=list(runs.values()))
     for key, layer in distinct.items():
         result.checks.extend({**entry, "name": f"{layer.name}: {entry['name']}"}
@@ -83,7 +84,7 @@ def simulate_network(design: Design, network: Network, *, level: str = "cycle",
 def run(design: Design, workload: Network | Workload, *, output: bool = True,
         vcd: str | os.PathLike[str] | VcdOptions | None = None,
         trace: str | os.PathLike[str] | None = None, **options: Any) -> Result | NetworkResult:
-    """`simulate` for a workload of one run, `simulate_network` for a network.
+    """What the command line runs: `simulate` for one run, `simulate_network` for a network.
 
     A network takes no waveform and no trace, of which each of its runs has one, and computes no
     output but what its level cannot do without.
@@ -92,8 +93,9 @@ def run(design: Design, workload: Network | Workload, *, output: bool = True,
         return simulate(design, workload, output=output, vcd=vcd, trace=trace, **options)
     for name, value in (("vcd", vcd), ("trace", trace)):
         if value is not None:
-            raise OptionError(f"{name} needs a workload of one run, but {workload.name} is a "
-                              f"network of {len(workload.layers())} layers")
+            path = value.path if isinstance(value, VcdOptions) else os.fspath(value)
+            raise OptionError(f"--{name} {path}: needs a workload of one run, but {workload.name} "
+                              f"is a network of {len(workload.layers())} layers")
     return simulate_network(design, workload, **options)
 
 

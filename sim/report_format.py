@@ -2,7 +2,8 @@
 
 from fractions import Fraction
 
-__all__ = ["bar", "byte_size", "count", "integer_format", "percent", "rate", "seconds", "si"]
+__all__ = ["bar", "byte_size", "count", "integer_format", "percent", "quantity", "rate", "seconds",
+           "si"]
 
 _PREFIXES = ((12, "T"), (9, "G"), (6, "M"), (3, "k"), (0, ""))
 _SMALL = ((0, ""), (-3, "m"), (-6, "u"), (-9, "n"), (-12, "p"))
@@ -73,3 +74,31 @@ def bar(share: float, width: int, unicode: bool) -> str:
         return "#" * (max(1, round(share * width)) if share > 0 else 0)
     eighths = max(1, round(share * width * 8)) if share > 0 else 0
     return "█" * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
+
+
+def quantity(value: int | float | str | None, unit: str) -> str:
+    """A number with a prefix that suits it and its unit: 33.3 us, 32 MiB, 8.59 GFLOP."""
+    if value is None:
+        return "none"
+    if isinstance(value, str):
+        return value
+    if unit in ("s", "J", "W") and value:
+        usual = 1e-12 <= value < 1e6
+        return seconds(value)[:-1] + unit if usual else f"{value:.4g} {unit}"
+    if unit == "byte":
+        return _bytes(value)
+    if unit in ("FLOP", "ops", "MACs") and not (isinstance(value, int) and value < 100_000):
+        return si(value, {"ops": "op", "MACs": "MAC"}.get(unit, unit))
+    if isinstance(value, int) or (abs(value) < 1e15 and value.is_integer()):
+        text = count(int(value))
+    else:
+        text = f"{value:.4g}" if abs(value) < 0.1 or abs(value) >= 1e15 else number(value)
+    return text if unit in ("ratio", "value", "") else f"{text} {unit}"
+
+
+def _bytes(value: int | float) -> str:
+    """Bytes in the largest binary unit of which they have one at least."""
+    for power, prefix in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if abs(value) >= 1 << power:
+            return f"{number(value / (1 << power))} {prefix}"
+    return f"{number(value)} bytes"

@@ -133,6 +133,20 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
         The program cannot end; the message names each blocked unit.
     """
     chosen = Backend(backend, mesh, rebuild)
+    _check_options(level, timing, vcd, trace, output)
+    if seed is not None:
+        workload = workload.seeded(seed)
+    if level == "analytic":
+        return _analytic(design, workload)
+    if level == "cycle":
+        return _cycle(design, workload, timing, output, trace)
+    if vcd is not None and not isinstance(vcd, VcdOptions):
+        vcd = VcdOptions(os.fspath(vcd))
+    return _rtl(design, workload, chosen, vcd, progress)
+
+
+def _check_options(level: str, timing: str, vcd: Any, trace: Any, output: bool) -> None:
+    """Refuse what does not exist and what the level does not have."""
     for name, value, valid in (("level", level, LEVELS), ("timing", timing, TIMINGS)):
         if value not in valid:
             raise OptionError(unknown_name(name, value, valid))
@@ -145,15 +159,6 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
     if not output and level == "rtl":
         raise OptionError("output False needs level cycle or analytic: the hardware of level rtl "
                           "computes its output")
-    if seed is not None:
-        workload = workload.seeded(seed)
-    if level == "analytic":
-        return _analytic(design, workload)
-    if level == "cycle":
-        return _cycle(design, workload, timing, output, trace)
-    if vcd is not None and not isinstance(vcd, VcdOptions):
-        vcd = VcdOptions(os.fspath(vcd))
-    return _rtl(design, workload, chosen, vcd, progress)
 
 
 def _analytic(design: Design, workload: Workload) -> Result:

@@ -145,8 +145,8 @@ class MachineBench:
     ----------
     log : list of dict
         For each cycle of the last phase the signals named by `watch`.
-    logs : list of list of dict
-        The logs of all phases.
+    logs, all_counters : list
+        The logs and the counters of all phases.
     counters : dict of str to int
     overflow : int
     memory : bytes
@@ -156,7 +156,7 @@ class MachineBench:
     def __init__(self, machine, watch=None):
         self.machine = machine
         self._watch = watch or {}
-        self.log, self.logs = [], []
+        self.log, self.logs, self.all_counters = [], [], []
         self.counters, self.memory, self.overflow = {}, b"", None
 
     def run(self, *phases, contents=b"", max_cycles=5_000):
@@ -171,6 +171,7 @@ class MachineBench:
                 self._fill(ctx, commands.get("memory", b""))
                 await self._phase(ctx, commands)
                 self.logs.append(self.log)
+                self.all_counters.append(self.counters)
         simulate(self.machine, bench, max_cycles=max_cycles)
         return self
 

@@ -6,9 +6,9 @@ __all__ = ["LONG_SECONDS", "advice", "is_small", "rtl_seconds", "rtl_speed"]
 
 LONG_SECONDS = 120
 
-# Measured with pysim, busy arrays of 1x1 to 32x32 (5,200 to 290 cycles/s) on one shared core.
-SECONDS_PER_CYCLE = 250e-6
-SECONDS_PER_CELL_CYCLE = 3.2e-6
+# Measured with pysim, busy arrays of 1x1 to 32x32 on one shared core (2,850 cycles/s at 4x4).
+SECONDS_PER_CYCLE = 290e-6
+SECONDS_PER_CELL_CYCLE = 3.8e-6
 BUILD_SECONDS = 0.3
 BUILD_SECONDS_PER_CELL = 3.7e-3
 RECORDING = 2.0   # a waveform makes a cycle about twice as expensive

@@ -8,10 +8,13 @@ from typing import Any
 import click
 
 from ...rtl import Design, DesignError
+from ..analytic.model import Model
 from ..errors import OptionError
+from ..ledger import check_energies
 from ..simulation import VcdOptions
 
-__all__ = ["Choice", "Number", "check_outputs", "load_design", "pairs", "vcd_options"]
+__all__ = ["Choice", "Number", "check_outputs", "energy_table", "given_parameters",
+           "load_design", "pairs", "vcd_options"]
 
 INTEGER = re.compile(r"[+-]?[0-9]{1,20}", re.ASCII)
 CYCLES = re.compile(r"([0-9]{1,15}):([0-9]{1,15})", re.ASCII)
@@ -99,6 +102,28 @@ def vcd_options(path: str | None, depth: str | None, signals: str | None, cycles
         return VcdOptions(path, depth or "control", signals, window)
     except OptionError as error:
         raise OptionError(f"{text}: {error}") from None
+
+
+def given_parameters(model: Model, texts: Sequence[str]) -> dict[str, str]:
+    """Texts PARAM=VALUE for an analytic model; a refusal lists the valid parameters."""
+    try:
+        return pairs("", "PARAM", texts)
+    except OptionError as error:
+        raise OptionError(f"{str(error).strip()}; valid are {', '.join(model.names)}") from None
+
+
+def energy_table(energy: bool, energies: str | None) -> str | None:
+    """The table of energies that a run asks for, checked, or None without --energy."""
+    if not energy:
+        if energies is not None:
+            raise OptionError(f"--energies {energies}: needs --energy")
+        return None
+    name = energies or "chapter"
+    try:
+        check_energies(name)
+    except OptionError as error:
+        raise OptionError(f"--energies {name}: {error}") from None
+    return name
 
 
 def check_outputs(outputs: dict[str, str | None], inputs: Iterable[str] = ()) -> None:

@@ -17,14 +17,26 @@ from ..analytic import estimate
 from ..backends.choice import Backend
 from ..backends.host_time import advice
 from ..errors import OptionError
+from ..ledger import run_ledger
 from ..network import run as simulate
 from ..network_result import NetworkResult, document
+from ..plot import need_matplotlib
 from ..report import differing
+from ..report_ledger import print_ledgers, print_points
 from ..report_network import print_report
 from ..result import Result
+from ..roofline import draw_run_roofline, run_point
 from ..simulation import BACKENDS, LEVELS, MESHES, TIMINGS, VcdOptions, Workload
 from .group import FAILED, INTERRUPTED
-from .options import Choice, Number, check_outputs, load_design, pairs, vcd_options
+from .options import (
+    Choice,
+    Number,
+    check_outputs,
+    energy_table,
+    load_design,
+    pairs,
+    vcd_options,
+)
 from .output import output_console
 from .progress import RunProgress
 
@@ -45,6 +57,8 @@ class _Request:
     trace: str | None
     output: bool
     json_path: str | None
+    energies: str | None
+    roofline: str | None
 
 
 @click.command("run", short_help="Run a workload on a design.", help=f"""
@@ -86,6 +100,10 @@ designs` the presets and their fields.
 @click.option("--vcd-cycles", metavar="FIRST:LAST", help="Only these cycles, both included.")
 @click.option("--trace", metavar="FILE", help="Write the timeline of level cycle as a Chrome "
               "trace, which ui.perfetto.dev opens.")
+@click.option("--energy", is_flag=True, help="Show the energy of the run, from its counters.")
+@click.option("--energies", metavar="TABLE|FILE.toml", help="Table of energies for --energy; "
+              "\"chapter\" unless given.")
+@click.option("--roofline", metavar="FILE.svg", help="Draw the run on the roofline of its design.")
 @click.option("--json", "json_path", metavar="FILE|-", help="Write the results as JSON; - prints "
               "only the JSON.")
 @click.option("--seed", type=Number(0, (1 << 31) - 1), metavar="N",
@@ -105,7 +123,7 @@ def _check(workload: str, design: str, settings: Sequence[str], parameters: Sequ
            level: str, backend: str, mesh: str | None, rebuild: bool, timing: str,
            vcd: str | None, vcd_depth: str | None, vcd_signals: str | None,
            vcd_cycles: str | None, trace: str | None, json_path: str | None, seed: int | None,
-           no_output: bool) -> _Request:
+           no_output: bool, energy: bool, energies: str | None, roofline: str | None) -> _Request:
     """Check everything that can be checked before the run."""
     levels = LEVELS if level == "all" else (level,)
     needs = [("--vcd", vcd, None, "rtl"), ("--backend", backend, "auto", "rtl"),
@@ -118,22 +136,30 @@ def _check(workload: str, design: str, settings: Sequence[str], parameters: Sequ
     if no_output and "rtl" in levels:
         raise OptionError(f"--no-output: needs --level cycle or analytic, not {level}; at level "
                           f"rtl the hardware computes its output")
-    if backend != "compiled":
-        for option in ([f"--mesh {mesh}"] if mesh else []) + (["--rebuild"] if rebuild else []):
-            raise OptionError(f"{option}: needs --backend compiled, not {backend}")
-    elif vcd is not None:
-        raise OptionError(f"--vcd {vcd}: needs --backend pysim or auto, not {backend}")
+    simulator = _backend(backend, mesh, rebuild, vcd)
+    table = energy_table(energy, energies)
+    if roofline is not None:
+        need_matplotlib(f"--roofline {roofline}")
     waveform = vcd_options(vcd, vcd_depth, vcd_signals, vcd_cycles)
     machine = load_design(design, pairs("-s", "FIELD", settings))
     values = pairs("-p", "PARAM", parameters)
     problem = build(workload, values, seed)
     save_file = None if vcd is None else os.path.splitext(vcd)[0] + ".gtkw"
     check_outputs({"--vcd": vcd, "--vcd (the .gtkw beside it)": save_file, "--trace": trace,
-                   "--json": json_path},
+                   "--json": json_path, "--roofline": roofline},
                   inputs=[path for path in (design, *values.values()) if os.path.isfile(path)])
-    return _Request(problem, machine, design, "  ".join(settings), levels,
-                    Backend(backend, mesh, rebuild), timing, waveform, trace, not no_output,
-                    json_path)
+    return _Request(problem, machine, design, "  ".join(settings), levels, simulator, timing,
+                    waveform, trace, not no_output, json_path, table, roofline)
+
+
+def _backend(name: str, mesh: str | None, rebuild: bool, vcd: str | None) -> Backend:
+    """The simulator of level rtl, refused with the option's name when it cannot be."""
+    for option, given in ((f"--mesh {mesh}", mesh is not None), ("--rebuild", rebuild)):
+        if given and name != "compiled":
+            raise OptionError(f"{option}: needs --backend compiled, not {name}")
+    if vcd is not None and name == "compiled":
+        raise OptionError(f"--vcd {vcd}: needs --backend pysim or auto, not {name}")
+    return Backend(name, mesh, rebuild)
 
 
 def _run(request: _Request) -> tuple[list[Result | NetworkResult], bool]:
@@ -176,8 +202,19 @@ def _report(request: _Request, results: Sequence[Result | NetworkResult]) -> Non
                              f"{shlex.quote(request.vcd.path)})")
     if request.trace is not None:
         files["trace"] = f"{request.trace}  (open it in ui.perfetto.dev)"
+    energy = [] if request.energies is None else [run_ledger(result, request.energies)
+                                                  for result in results]
+    points = [] if request.roofline is None else [run_point(result) for result in results]
+    if request.roofline is not None:
+        title = f"{results[0].workload['name']} on {request.design_name}"
+        draw_run_roofline(request.roofline, title, results)
+        files["roofline"] = request.roofline
     if request.json_path is not None:
-        text = json.dumps(document(list(results)), indent=2, allow_nan=False) + "\n"
+        more = {"energy": [ledger.to_dict() for ledger in energy],
+                "roofline": [point.to_dict() for point in points]}
+        text = json.dumps(document(list(results)) | {key: value for key, value in more.items()
+                                                     if value},
+                          indent=2, allow_nan=False) + "\n"
         if request.json_path == "-":
             sys.stdout.write(text)
             return
@@ -190,6 +227,10 @@ def _report(request: _Request, results: Sequence[Result | NetworkResult]) -> Non
         files["json"] = request.json_path
     with output_console() as console:
         print_report(console, request.design_name, results, request.settings, files)
+        if energy:
+            print_ledgers(console, energy)
+        if points:
+            print_points(console, points)
 
 
 def _failed_checks(results: Sequence[Result | NetworkResult]) -> int:

@@ -169,8 +169,8 @@ def test_every_field_is_described():
         assert field.metadata["description"] and field.metadata["range"]
         assert field.metadata["unit"] or field.type in (str, bool)
     rows = Design.__dataclass_fields__["rows"].metadata
-    assert dict(rows) == {"description": "array size in the K direction", "unit": "cells",
-                          "range": "1 to 1024"}
+    assert dict(rows) == {"description": "array size along K; along M when output stationary",
+                          "unit": "cells", "range": "1 to 1024"}
 
 
 # Derived values
@@ -273,7 +273,7 @@ def test_dict_of_a_preset():
 
 def test_toml_says_what_each_field_means():
     lines = Design.preset("tpu-v1").to_toml().splitlines()
-    assert lines[0] == "rows = 256  # cells: array size in the K direction"
+    assert lines[0] == "rows = 256  # cells: array size along K; along M when output stationary"
     assert 'memory_bytes_per_cycle = "340/7"  # bytes/cycle: bandwidth of the memory channel' \
         in lines
 

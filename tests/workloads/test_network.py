@@ -95,8 +95,8 @@ def test_refusals():
         Layer("x", RandomGemm(1, 1, 1), 1, 2)
     with pytest.raises(WorkloadError, match="^layer x: m_tile must be an integer from 1 to 2"):
         simulate_network(TINY, Network("n", [Layer("x", RandomGemm(2, 2, 2, m_tile=3))]))
-    with pytest.raises(OptionError, match="^vcd needs a workload of one run, but three is a "
-                                          "network of 3 layers$"):
+    with pytest.raises(OptionError, match="^--vcd x.vcd: needs a workload of one run, but three "
+                                          "is a network of 3 layers$"):
         run(TINY, network(), vcd="x.vcd", level="rtl")
     with pytest.raises(WorkloadError, match="^three is a network"):
         simulate(TINY, network(), level="cycle")
@@ -145,6 +145,15 @@ def test_json_of_the_command_line():
             assert total[name] == sum(entry[name] * entry["count"] for entry in of_level)
     assert all(check["ok"] for check in document["checks"])
     assert {check["name"].split(": ")[0] for check in document["checks"]} >= {"conv1", "fc"}
+
+
+@pytest.mark.parametrize("level, option", [("rtl", "--vcd"), ("cycle", "--trace")])
+def test_waveforms_and_traces_are_of_one_run(tmp_path, level, option):
+    path = tmp_path / "file"
+    result = invoke("run", "topology", "--level", level, option, str(path))
+    assert result.exit_code == 2 and not list(tmp_path.iterdir())
+    assert result.stderr == (f"error: {option} {path}: needs a workload of one run, but topology "
+                             f"is a network of 3 layers\n")
 
 
 def printed(result, width, encoding="utf-8"):

@@ -99,6 +99,6 @@ def test_help_names_every_command_and_status(cubewave):
     assert text == printed(cubewave())
     for word in ("run", "designs", "workloads", "waves", "130 interrupted"):
         assert word in text
-    for command in ("run", "designs", "workloads", "waves"):
+    for command in ("run", "designs", "workloads", "waves", "model", "figures", "flip"):
         assert printed(cubewave(command, "--help")).startswith(f"Usage: cubewave {command}")
     assert printed(cubewave("--version")).startswith("cubewave ")

@@ -118,7 +118,7 @@ def test_auto_takes_compiled_for_long_runs(monkeypatch):
     lines = []
 
     class Progress:
-        def __call__(self, *call): ...
+        def __call__(self, cycles, done, rows): ...
 
         def say(self, line):
             lines.append(line)
