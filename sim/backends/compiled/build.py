@@ -1,12 +1,11 @@
 """Builds the shared library of a machine."""
 
-import contextlib
 import functools
 import hashlib
 import importlib.metadata
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -99,15 +98,14 @@ def write_sources(machine: Machine, watched: Watched, mesh: str, folder: Path) -
     stand_ins = StandIns(machine, mesh)
     inputs = {name: getattr(machine, name)
               for name in ("go", "clear", *(f"{queue}_length" for queue in QUEUES))}
-    ports = {name: (signal, PortDirection.Input) for name, signal in inputs.items()}
+    ports: dict[str, Any] = {name: (signal, PortDirection.Input) for name, signal in inputs.items()}
     ports["done"] = (machine.done, PortDirection.Output)
     names = [f"watched_{place}" for place in range(len(watched.signals))]
     ports |= {name: (signal, PortDirection.Output)
               for name, signal in zip(names, watched.signals)}
     fragment = Fragment.get(machine, stand_ins)
     stand_ins.boxes.extend(replace_memories(fragment))
-    with _without_cycle_check():
-        text, _names = rtlil.convert_fragment(fragment, ports, "machine", emit_src=False)
+    text = _convert(fragment, ports)
     (folder / "machine.il").write_text(stand_ins.rtlil() + text, encoding="utf-8")
     run_yosys("read_rtlil machine.il\nwrite_cxxrtl -g0 machine.cc\n", folder)
     generated = (folder / "machine.cc").read_text(encoding="utf-8")
@@ -138,16 +136,19 @@ def _write_runtime(folder: Path) -> None:
         encoding="utf-8")
 
 
-@contextlib.contextmanager
-def _without_cycle_check() -> Iterator[None]:
-    """Leave out Amaranth's search for combinational loops, whose time grows with the square of
-    the widths; pysim runs the same netlist at smaller sizes, and CXXRTL says if it finds one."""
+def _convert(fragment: Fragment, ports: dict[str, Any]) -> str:
+    """The netlist as RTLIL text.
+
+    Leaves out Amaranth's search for combinational loops, whose time grows with the square of
+    the widths: pysim runs the same netlist at smaller sizes, and CXXRTL says if it finds one.
+    """
     netlist: Any = Netlist
     check, netlist.check_comb_cycles = netlist.check_comb_cycles, lambda self: None
     try:
-        yield
+        text, _names = rtlil.convert_fragment(fragment, ports, "machine", emit_src=False)
     finally:
         netlist.check_comb_cycles = check
+    return str(text)
 
 
 def compile_sources(compiler: Compiler, folder: Path) -> None:

@@ -6,10 +6,8 @@ import subprocess
 import sys
 import time
 
-import pytest
-
 from cubewave.rtl import Design
-from cubewave.sim.backends.compiled import BuildError, build, load_machine
+from cubewave.sim.backends.compiled import build
 from cubewave.sim.backends.compiled.cache import Cache
 from cubewave.sim.backends.compiled.compiler import Compiler, find_compiler
 
@@ -85,16 +83,25 @@ def test_rebuild_replaces_an_entry(tmp_path):
     assert (entry / "data").read_text() == "2"
 
 
-def test_a_failing_compiler_shows_its_last_lines_and_the_source(monkeypatch, tmp_path):
-    monkeypatch.setenv("CUBEWAVE_CACHE_DIR", str(tmp_path))
-    monkeypatch.setenv("CUBEWAVE_CXXFLAGS", "-Dpublic=nothing_that_compiles")
-    with pytest.raises(BuildError) as raised:
-        load_machine(Design.preset("tiny"))
-    message = str(raised.value)
-    assert message.startswith("the C++ compiler failed: ") and "error" in message
-    kept = message.rsplit("the source is kept in ", 1)[1]
-    assert (tmp_path / "failed").samefile(os.path.dirname(kept))
+COMPILER = """
+if [ "$1" = --version ]; then echo "a compiler"; exit 0; fi
+echo "main.cc:1: error: no such thing"; echo "1 error generated."; exit 1
+"""
+
+
+def test_a_failing_compiler_shows_its_last_lines_and_the_source(tmp_path):
+    (tmp_path / "compiler.sh").write_text(COMPILER)
+    environment = {**os.environ, "CUBEWAVE_CACHE_DIR": str(tmp_path / "cache"),
+                   "CXX": f"sh {tmp_path}/compiler.sh"}
+    ran = subprocess.run([sys.executable, "-m", "cubewave.sim.cli", "run", "gemm", "--backend",
+                          "compiled"], env=environment, capture_output=True, text=True)
+    assert ran.returncode == 2 and not ran.stdout
+    message = ran.stderr.splitlines()[-1]
+    assert message.startswith("error: the C++ compiler failed: main.cc:1: error: no such thing | "
+                              "1 error generated.; the source is kept in ")
+    kept = message.rsplit(" ", 1)[1]
     assert os.path.exists(os.path.join(kept, "main.cc"))
+    assert os.path.dirname(kept) == str(tmp_path / "cache" / "failed")
 
 
 def test_the_key_depends_on_design_mesh_compiler_and_flags(monkeypatch):
