@@ -13,6 +13,9 @@
 PYTHON ?= $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 python3.11,$(shell \
 	$(p) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(p))) python3)
 JOBS ?= auto
+# Where no C++ compiler is there, one comes from PyPI: the tests compile machines.
+comma := ,
+COMPILER := $(if $(shell command -v $(firstword $(CXX)) g++ clang++ c++ 2>/dev/null),,$(comma)compiler)
 PYTEST_ARGS ?=
 
 VENV := .venv
@@ -53,5 +56,5 @@ $(READY): pyproject.toml setup.py
 			"package python3-venv) or choose another interpreter: make PYTHON=python3.12" >&2; \
 		exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test$(COMPILER)]'
 	@touch $@

@@ -18,5 +18,5 @@ setup(
             *(f"cubewave.{folder}.{sub}" for sub in find_packages(folder)),
         )
     ],
-    package_data={"": ["py.typed", "*.toml", "data/*"]},
+    package_data={"": ["py.typed", "*.toml", "*.cc", "*.h", "data/*"]},
 )

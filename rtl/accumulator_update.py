@@ -4,6 +4,8 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from .stand_in import stand_in
+
 __all__ = ["AccumulatorUpdate"]
 
 
@@ -42,8 +44,19 @@ class AccumulatorUpdate(wiring.Component):
             "overflows": Out(cols),
         })
 
+    def lane(self):
+        """The same for a single column."""
+        return AccumulatorUpdate(format=self._format, cols=1,
+                                 overflow="saturate" if self._saturate else "wrap")
+
     def elaborate(self, platform):
         m = Module()
+        lanes = stand_in(platform, self, old=self.old, accumulate=self.accumulate,
+                         sums=self.sums, new=self.new,
+                         overflows=self.overflows)
+        if lanes is not None:
+            m.submodules.lanes = lanes
+            return m
         low, high = self._format.accumulator_range()
         for col in range(self._cols):
             exact = Mux(self.accumulate, self.old[col], 0) + self.sums[col]

@@ -69,6 +69,10 @@ class Core(wiring.Component):
             "overflow": Out(1),
         })
 
+    @property
+    def design(self):
+        return self._design
+
     def elaborate(self, platform):
         m = Module()
         design = self._design

@@ -12,6 +12,7 @@ from .mesh import Mesh
 from .operand_slots import OperandSlots
 from .output_mesh import OutputMesh
 from .skew import Skew
+from .stand_in import stand_in
 
 __all__ = ["MatrixUnit"]
 
@@ -70,13 +71,6 @@ class MatrixUnit(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        design, mesh = self._design, self._mesh()
-        row_layout, col_layout = mesh.row_layout(self._format), mesh.col_layout(self._format)
-        m.submodules.mesh = mesh
-        m.submodules.row_skew = row_skew = Skew(shape=row_layout, lanes=design.rows)
-        m.submodules.col_skew = col_skew = Skew(shape=col_layout, lanes=design.cols)
-        m.submodules.deskew = deskew = Skew(shape=self._format.sum_shape, lanes=design.cols,
-                                            reverse=True)
         # Control runs one cycle ahead of the data it asked for.
         entering = Signal()
         unsigned = Signal(name="entering_unsigned")
@@ -85,25 +79,55 @@ class MatrixUnit(wiring.Component):
             entering.eq(self.enter), unsigned.eq(self.unsigned),
             marks.eq(Cat(self.first, self.turn) if self._output else self.turn),
         ]
+        mark = self._elaborate_tags(m)
+        array = stand_in(platform, self, activations=self.activations, entering=entering,
+                         unsigned=unsigned, marks=marks, weights=self.weights,
+                         mark=mark, sums=self.sums)
+        if array is not None:
+            m.submodules.array = array
+        else:
+            self.elaborate_array(m, entering, unsigned, marks, mark)
+        return m
+
+    def elaborate_array(self, m, entering, unsigned, marks, mark):
+        """The mesh between its triangles."""
+        design, mesh = self._design, self.mesh(self._design.rows, self._design.cols)
+        row_layout, col_layout = mesh.row_layout(self._format), mesh.col_layout(self._format)
+        m.submodules.mesh = mesh
+        m.submodules.row_skew = row_skew = Skew(shape=row_layout, lanes=design.rows)
+        m.submodules.col_skew = col_skew = Skew(shape=col_layout, lanes=design.cols)
+        m.submodules.deskew = deskew = Skew(shape=self._format.sum_shape, lanes=design.cols,
+                                            reverse=True)
         bits = design.activation_bits
-        lanes = []
-        for row in range(design.rows):
-            activation = self.activations[row * bits:(row + 1) * bits]
-            lanes.append(Cat(activation, activation[-1] & ~unsigned, marks))
+        lanes = [self.row_lane(self.activations[row * bits:(row + 1) * bits], unsigned, marks)
+                 for row in range(design.rows)]
         m.d.comb += [
             row_skew.i.as_value().eq(Mux(entering, Cat(*lanes), 0)),
+            col_skew.i.as_value().eq(
+                Cat(self.col_lane(self.weights[col], mark) for col in range(design.cols))),
             mesh.i_rows.eq(row_skew.o),
             mesh.i_cols.eq(col_skew.o),
             deskew.i.eq(mesh.o),
             self.sums.eq(deskew.o),
         ]
-        mark = self._elaborate_tags(m)
-        m.d.comb += col_skew.i.as_value().eq(
-            Cat(Cat(self.weights[col], mark) for col in range(design.cols)))
-        return m
 
-    def _mesh(self):
-        shape = {"format": self._format, "rows": self._design.rows, "cols": self._design.cols,
+    @staticmethod
+    def row_lane(activation, unsigned, marks):
+        """What enters a row while a row of activations enters; otherwise 0 does."""
+        return Cat(activation, activation[-1] & ~unsigned, marks)
+
+    @staticmethod
+    def col_lane(weight, mark):
+        """What enters a column."""
+        return Cat(weight, mark)
+
+    @property
+    def format(self):
+        return self._format
+
+    def mesh(self, rows, cols):
+        """A mesh of this unit's cells."""
+        shape = {"format": self._format, "rows": rows, "cols": cols,
                  "mac_latency": self._design.mac_latency}
         if self._output:
             return OutputMesh(**shape)

@@ -21,8 +21,8 @@ from .size import check_size
 __all__ = ["run", "simulate_network"]
 
 def simulate_network(design: Design, network: Network, *, level: str = "cycle",
-                     timing: str = "rtl", backend: str = "auto", output: bool = False,
-                     seed: int | None = None,
+                     timing: str = "rtl", backend: str = "auto", mesh: str | None = None,
+                     rebuild: bool = False, output: bool = False, seed: int | None = None,
                      progress: Progress | None = None) -> NetworkResult:
     """Run every layer of a network from an idle machine; layers of one shape are run once.
 
@@ -30,7 +30,7 @@ def simulate_network(design: Design, network: Network, *, level: str = "cycle",
     ----------
     design : Design
     network : Network
-    level, timing, backend
+    level, timing, backend, mesh, rebuild
         See :func:`simulate`.
     output : bool
         Compute the results of the layers at level cycle, too. Level rtl always does.
@@ -60,14 +60,15 @@ def simulate_network(design: Design, network: Network, *, level: str = "cycle",
             runs[key] = _reduction(design, layer.product, level)
         else:
             runs[key] = simulate(
-                design, layer.product, level=level, timing=timing, backend=backend,
-                output=output or level == "rtl", progress=steps.part if progress else None)
+                design, layer.product, level=level, timing=timing, backend=backend, mesh=mesh,
+                rebuild=rebuild and not runs, output=output or level == "rtl",
+                progress=steps.part if progress else None)
         steps.finish(runs[key].cycles, rows[key])
     layers = [LayerResult(layer, runs[network.key(layer)]) for layer in network.layers()]
     used = {run.backend for run in runs.values()} - {""}
     result = NetworkResult(
         design=design, workload=network.describe(), level=level,
-        backend=min(used, default=""), timing=timing, layers=layers, notes=network.notes,
+        backend="+".join(sorted(used)), timing=timing, layers=layers, notes=network.notes,
         runs=list(runs.values()))
     for key, layer in distinct.items():
         result.checks.extend({**entry, "name": f"{layer.name}: {entry['name']}"}

@@ -15,7 +15,7 @@ from ..rtl.status import UNITS
 from ..workloads import Gemm
 from ..workloads.program import Program
 from .analytic import GemmEstimate, estimate
-from .backends.pysim import run_pysim
+from .backends.choice import BACKENDS, MESHES, Backend
 from .backends.run import Progress
 from .checks import model_checks, output_checks, run_checks
 from .cycle import Durations, run_cycle_model, write_trace
@@ -24,10 +24,9 @@ from .items import itemise, units_of
 from .result import Result
 from .size import check_size
 
-__all__ = ["BACKENDS", "LEVELS", "TIMINGS", "VcdOptions", "Workload", "simulate"]
+__all__ = ["BACKENDS", "LEVELS", "MESHES", "TIMINGS", "VcdOptions", "Workload", "simulate"]
 
 LEVELS = ("rtl", "cycle", "analytic")
-BACKENDS = ("auto", "pysim")    # "compiled" joins with the compiled backend
 TIMINGS = ("rtl", "ideal")
 
 
@@ -88,7 +87,8 @@ class VcdOptions:
 
 
 def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: str = "rtl",
-             backend: str = "auto", vcd: str | os.PathLike[str] | VcdOptions | None = None,
+             backend: str = "auto", mesh: str | None = None, rebuild: bool = False,
+             vcd: str | os.PathLike[str] | VcdOptions | None = None,
              trace: str | os.PathLike[str] | None = None, output: bool = True,
              seed: int | None = None, progress: Progress | None = None) -> Result:
     """Run a workload.
@@ -104,7 +104,13 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
         "rtl": fill, drain, weight shift and pipeline registers count. "ideal", at level cycle:
         service times only.
     backend : str
-        Simulator of level rtl: "pysim", or "auto" to choose.
+        Simulator of level rtl: "pysim"; "compiled", which needs a C++ compiler; "auto" takes it
+        for long runs.
+    mesh : str
+        Of backend compiled: "kernel" (the default), the cells' step in loops over all cells, or
+        "netlist", every cell a module.
+    rebuild : bool
+        Of backend compiled: compile even if the cache has the core.
     vcd : path or VcdOptions
         Write a waveform of level rtl, and check its counters.
     trace : path
@@ -115,7 +121,8 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
         Draw the random operands of the workload with this seed instead of its own. A workload
         with given operands draws nothing.
     progress : callable
-        Called with cycles, activation rows so far, activation rows of the run.
+        Called with cycles, activation rows so far, activation rows of the run. Its method `say`,
+        if it has one, is called with lines about the backend.
 
     Raises
     ------
@@ -126,7 +133,8 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
     DeadlockError
         The program cannot end; the message names each blocked unit.
     """
-    _check_options(level, timing, backend, vcd, trace, output)
+    chosen = Backend(backend, mesh, rebuild)
+    _check_options(level, timing, vcd, trace, output)
     check_size(f"workload {workload.describe()['name']}", design, workload.parts(), level)
     if seed is not None:
         workload = workload.seeded(seed)
@@ -136,14 +144,12 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
         return _cycle(design, workload, timing, output, trace)
     if vcd is not None and not isinstance(vcd, VcdOptions):
         vcd = VcdOptions(os.fspath(vcd))
-    return _rtl(design, workload, vcd, progress)
+    return _rtl(design, workload, chosen, vcd, progress)
 
 
-def _check_options(level: str, timing: str, backend: str, vcd: Any, trace: Any,
-                   output: bool) -> None:
+def _check_options(level: str, timing: str, vcd: Any, trace: Any, output: bool) -> None:
     """Refuse what does not exist and what the level does not have."""
-    for name, value, valid in (("level", level, LEVELS), ("timing", timing, TIMINGS),
-                               ("backend", backend, BACKENDS)):
+    for name, value, valid in (("level", level, LEVELS), ("timing", timing, TIMINGS)):
         if value not in valid:
             raise OptionError(unknown_name(name, value, valid))
     if vcd is not None and level != "rtl":
@@ -188,20 +194,24 @@ def _cycle(design: Design, workload: Workload, timing: str, output: bool,
     return result
 
 
-def _rtl(design: Design, workload: Workload, vcd: VcdOptions | None,
+def _rtl(design: Design, workload: Workload, backend: Backend, vcd: VcdOptions | None,
          progress: Progress | None) -> Result:
     program = workload.program(design)
     bounds = estimate(design, workload.parts())
+    backend, line = backend.choose(design, bounds.bound, vcd is not None)
+    say = getattr(progress, "say", None)
+    if line and say is not None:
+        say(line)
     recorder = None
     if vcd is not None:
         from .waves import Recorder
         recorder = Recorder(design, vcd)
     try:
-        run = run_pysim(design, program, progress=progress, recorder=recorder)
+        run = backend.run(design, program, progress=progress, recorder=recorder, say=say)
     finally:
         if recorder is not None:
             recorder.close()
-    result = _result(design, workload, "rtl", run.counters, bounds, backend="pysim",
+    result = _result(design, workload, "rtl", run.counters, bounds, backend=backend.name,
                      seconds=run.seconds)
     result = replace(result, output=run.outputs[-1] if run.outputs else None,
                      overflow=run.overflow, vcd=None if vcd is None else vcd.path)

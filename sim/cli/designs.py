@@ -14,9 +14,9 @@ from rich.text import Text
 from ...rtl import Design
 from ...rtl.design_fields import FIELDS, FieldSpec
 from ...rtl.presets import PRESETS
+from ..backends.host_time import is_small
 from ..report_format import byte_size, count, number, si
 from ..simulation import LEVELS
-from .host_time import is_small
 from .output import output_console
 
 __all__ = ["command"]

@@ -35,7 +35,7 @@ class RunProgress:
 
     def __init__(self, label: str, before: str = "", note: str | None = None):
         self.cycles = 0
-        self._timer = None if note is None else threading.Timer(NOTE_DELAY, self._say, [note])
+        self._timer = None if note is None else threading.Timer(NOTE_DELAY, self.say, [note])
         self._label, self._before = label, before
         self._started: float | None = None
         self._bar: Progress | None = None
@@ -62,7 +62,8 @@ class RunProgress:
         if self._bar is not None:
             self._bar.stop()
 
-    def _say(self, note: str) -> None:
+    def say(self, note: str) -> None:
+        """Print a line now."""
         if self._bar is None:
             click.echo(note, err=True)
         else:

@@ -14,6 +14,8 @@ from ...rtl import Design
 from ...workloads.network import Network
 from ...workloads.registry import WORKLOADS, build
 from ..analytic import estimate
+from ..backends.choice import Backend
+from ..backends.host_time import advice
 from ..errors import OptionError
 from ..ledger import run_ledger
 from ..network import run as simulate
@@ -24,9 +26,8 @@ from ..report_ledger import print_ledgers, print_points
 from ..report_network import print_report
 from ..result import Result
 from ..roofline import draw_run_roofline, run_point
-from ..simulation import BACKENDS, LEVELS, TIMINGS, VcdOptions, Workload
+from ..simulation import BACKENDS, LEVELS, MESHES, TIMINGS, VcdOptions, Workload
 from .group import FAILED, INTERRUPTED
-from .host_time import advice
 from .options import (
     Choice,
     Number,
@@ -50,7 +51,7 @@ class _Request:
     design_name: str
     settings: str
     levels: Sequence[str]
-    backend: str
+    backend: Backend
     timing: str
     vcd: VcdOptions | None
     trace: str | None
@@ -82,7 +83,12 @@ designs` the presets and their fields.
               show_default=True, help="rtl: the hardware, cycle by cycle. cycle: a model with the "
               "same cycles, for any size. analytic: formulas. all: every level, compared.")
 @click.option("--backend", default="auto", type=Choice(BACKENDS), show_default=True,
-              help="Simulator of level rtl.")
+              help="Simulator of level rtl. compiled: as C++, by the compiler of this host. auto: "
+              "compiled for long runs, if there is a compiler.")
+@click.option("--mesh", type=Choice(MESHES), help="Of backend compiled: all cells in one loop "
+              "derived from the cell (kernel, the default), or every cell a module.")
+@click.option("--rebuild", is_flag=True, help="Of backend compiled: compile even if the cache has "
+              "the core.")
 @click.option("--timing", default="rtl", type=Choice(TIMINGS), show_default=True,
               help="rtl: fill, drain, weight shift and pipeline registers count. ideal, at level "
               "cycle: service times only.")
@@ -114,10 +120,10 @@ def command(**options: Any) -> int:
 
 
 def _check(workload: str, design: str, settings: Sequence[str], parameters: Sequence[str],
-           level: str, backend: str, timing: str, vcd: str | None, vcd_depth: str | None,
-           vcd_signals: str | None, vcd_cycles: str | None, trace: str | None,
-           json_path: str | None, seed: int | None, no_output: bool, energy: bool,
-           energies: str | None, roofline: str | None) -> _Request:
+           level: str, backend: str, mesh: str | None, rebuild: bool, timing: str,
+           vcd: str | None, vcd_depth: str | None, vcd_signals: str | None,
+           vcd_cycles: str | None, trace: str | None, json_path: str | None, seed: int | None,
+           no_output: bool, energy: bool, energies: str | None, roofline: str | None) -> _Request:
     """Check everything that can be checked before the run."""
     levels = LEVELS if level == "all" else (level,)
     needs = [("--vcd", vcd, None, "rtl"), ("--backend", backend, "auto", "rtl"),
@@ -130,6 +136,7 @@ def _check(workload: str, design: str, settings: Sequence[str], parameters: Sequ
     if no_output and "rtl" in levels:
         raise OptionError(f"--no-output: needs --level cycle or analytic, not {level}; at level "
                           f"rtl the hardware computes its output")
+    simulator = _backend(backend, mesh, rebuild, vcd)
     table = energy_table(energy, energies)
     if roofline is not None:
         need_matplotlib(f"--roofline {roofline}")
@@ -141,8 +148,18 @@ def _check(workload: str, design: str, settings: Sequence[str], parameters: Sequ
     check_outputs({"--vcd": vcd, "--vcd (the .gtkw beside it)": save_file, "--trace": trace,
                    "--json": json_path, "--roofline": roofline},
                   inputs=[path for path in (design, *values.values()) if os.path.isfile(path)])
-    return _Request(problem, machine, design, "  ".join(settings), levels, backend, timing,
+    return _Request(problem, machine, design, "  ".join(settings), levels, simulator, timing,
                     waveform, trace, not no_output, json_path, table, roofline)
+
+
+def _backend(name: str, mesh: str | None, rebuild: bool, vcd: str | None) -> Backend:
+    """The simulator of level rtl, refused with the option's name when it cannot be."""
+    for option, given in ((f"--mesh {mesh}", mesh is not None), ("--rebuild", rebuild)):
+        if given and name != "compiled":
+            raise OptionError(f"{option}: needs --backend compiled, not {name}")
+    if vcd is not None and name == "compiled":
+        raise OptionError(f"--vcd {vcd}: needs --backend pysim or auto, not {name}")
+    return Backend(name, mesh, rebuild)
 
 
 def _run(request: _Request) -> tuple[list[Result | NetworkResult], bool]:
@@ -156,7 +173,8 @@ def _run(request: _Request) -> tuple[list[Result | NetworkResult], bool]:
             with progress:
                 results.append(simulate(
                     request.design, request.workload, level=level, timing=request.timing,
-                    backend=request.backend, vcd=request.vcd if level == "rtl" else None,
+                    backend=request.backend.name, mesh=request.backend.mesh,
+                    rebuild=request.backend.rebuild, vcd=request.vcd if level == "rtl" else None,
                     trace=request.trace if level == "cycle" else None,
                     output=request.output, progress=progress))
         except KeyboardInterrupt:
@@ -170,6 +188,9 @@ def _run(request: _Request) -> tuple[list[Result | NetworkResult], bool]:
 
 def _advice(request: _Request) -> str | None:
     bound = estimate(request.design, request.workload.parts()).bound
+    backend, _line = request.backend.choose(request.design, bound, request.vcd is not None)
+    if backend.name == "compiled":
+        return None
     return advice(request.design, bound, request.vcd is not None)
 
 

@@ -1,0 +1,139 @@
+"""Compiled machines against pysim, over random designs and workloads."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from designs import designs, gemms
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from cubewave.rtl import Design
+from cubewave.sim import DeadlockError, OptionError, simulate
+from cubewave.sim.backends.compiled import load_machine
+from cubewave.sim.backends.pysim import run_pysim
+from cubewave.workloads import QProjection
+
+TINY = Design.preset("tiny")
+ANY = {"suppress_health_check": list(HealthCheck), "deadline": None,
+       "phases": [Phase.generate]}    # shrinking would build many machines
+
+
+def assert_equal_runs(machine, program):
+    expected, run = run_pysim(machine.design, program), machine.run(program)
+    assert dict(run.counters) == dict(expected.counters)
+    assert run.overflow == expected.overflow
+    assert len(run.outputs) == len(expected.outputs)
+    for output, reference in zip(run.outputs, expected.outputs):
+        np.testing.assert_array_equal(output, reference)
+
+
+def compare(data, mesh="kernel"):
+    design = data.draw(designs())
+    machine = load_machine(design, mesh)
+    for choices in ({}, {}, {"a_resident": True, "dimensions": (1, 2)}):
+        workload = data.draw(gemms(design, **choices))
+        try:
+            program = workload.program(design)
+        except ValueError:      # A does not fit into the slots
+            continue
+        assert_equal_runs(machine, program)
+
+
+@settings(max_examples=16, derandomize=True, **ANY)
+@given(st.data())
+def test_random_designs(data):
+    compare(data)
+
+
+@settings(max_examples=4, derandomize=True, **ANY)
+@given(st.data())
+def test_random_designs_with_the_mesh_as_a_netlist(data):
+    compare(data, "netlist")
+
+
+@pytest.mark.long
+@settings(max_examples=180, **ANY)
+@given(st.data())
+def test_many_random_designs(data):
+    compare(data)
+
+
+@pytest.mark.long
+@settings(max_examples=20, **ANY)
+@given(st.data())
+def test_many_random_designs_with_the_mesh_as_a_netlist(data):
+    compare(data, "netlist")
+
+
+def test_simulate_says_which_backend_ran():
+    result = simulate(TINY, QProjection(5, 9, 10), backend="compiled")
+    assert result.ok and result.backend == "compiled"
+    assert result.cycles == simulate(TINY, QProjection(5, 9, 10), backend="pysim").cycles
+
+
+def test_deadlock_has_the_message_of_pysim():
+    program = QProjection(5, 9, 10).program(TINY)
+    program.loads = program.loads[:3]
+    messages = []
+    for run in (load_machine(TINY).run, lambda program: run_pysim(TINY, program)):
+        with pytest.raises(DeadlockError) as raised:
+            run(program)
+        messages.append(str(raised.value))
+    assert messages[0] == messages[1]
+
+
+def test_progress_reaches_the_end():
+    calls = []
+    program = QProjection(5, 9, 10).program(TINY)
+    run = load_machine(TINY).run(program, lambda *call: calls.append(call))
+    assert calls[-1] == (run.counters["cycles"], run.counters["activation_rows"],
+                         run.counters["activation_rows"])
+
+
+def test_interrupted_runs_leave_the_machine_usable():
+    machine, program = load_machine(TINY), QProjection(5, 9, 10).program(TINY)
+
+    def interrupt(*_call):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        machine.run(program, interrupt)
+    assert_equal_runs(machine, program)
+
+
+@pytest.mark.parametrize("options,message", [
+    ({"mesh": "netlist"}, "mesh needs backend compiled, not auto"),
+    ({"rebuild": True}, "rebuild needs backend compiled, not auto"),
+    ({"backend": "compiled", "vcd": "x.vcd"}, "vcd needs backend pysim (or auto), not compiled"),
+])
+def test_refusals(options, message):
+    with pytest.raises(OptionError) as raised:
+        simulate(TINY, QProjection(5, 9, 10), **options)
+    assert str(raised.value) == message
+
+
+def test_auto_takes_compiled_for_long_runs(monkeypatch):
+    monkeypatch.setattr("cubewave.sim.backends.choice.rtl_seconds", lambda *_arguments: 1e6)
+    lines = []
+
+    class Progress:
+        def __call__(self, cycles, done, rows): ...
+
+        def say(self, line):
+            lines.append(line)
+
+    result = simulate(TINY, QProjection(5, 9, 10), progress=Progress())
+    assert result.backend == "compiled"
+    assert lines[0] == "note: backend compiled, chosen for a long run"
+    monkeypatch.setattr("cubewave.sim.backends.compiled.find_compiler", lambda: None)
+    assert simulate(TINY, QProjection(5, 9, 10), progress=Progress()).backend == "pysim"
+    assert "there is no C++ compiler" in lines[-1]
+
+
+def test_wide_rows_and_several_port_rows():
+    """Memory rows of many words, at addresses off any alignment."""
+    design = dataclasses.replace(TINY, rows=8, cols=33, accumulator_bits=48, buffer_port_rows=3)
+    machine = load_machine(design)
+    for seed, (m, k, n) in enumerate(((7, 9, 41), (13, 5, 33), (3, 17, 70))):
+        assert_equal_runs(machine, QProjection(m, k, n, seed=seed).program(design))
