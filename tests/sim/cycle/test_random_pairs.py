@@ -9,8 +9,8 @@ import dataclasses
 
 import numpy as np
 import pytest
-from designs import designs, workloads
-from hypothesis import HealthCheck, given, settings
+from designs import designs, small, workloads
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from reproduce import command_line
 
@@ -40,9 +40,10 @@ def differences(rtl, cycle):
     return {**found, "checks": failed} if failed else found
 
 
-def compare(design, workload):
+def compare(design, workload, backend="pysim"):
     """Run both levels; raise with the command line if they differ in anything."""
-    found = differences(simulate(design, workload), simulate(design, workload, level="cycle"))
+    found = differences(simulate(design, workload, backend=backend),
+                        simulate(design, workload, level="cycle"))
     ideal = simulate(design, workload, level="cycle", timing="ideal", output=False)
     if not ideal.ok:
         found["timing ideal"] = ideal.checks
@@ -62,13 +63,32 @@ def test_no_difference(part, data):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("part", range(16))  # together 2,048 pairs, of larger products
-@settings(random_runs, max_examples=16)
+@pytest.mark.parametrize("part", range(16))  # together 8,192 pairs, of larger products
+@settings(random_runs, max_examples=32)
 @given(st.data())
 def test_no_difference_in_thousands_of_runs(part, data):
     design = data.draw(designs())
-    for _ in range(8):
+    for _ in range(16):
         compare(design, data.draw(workloads(design, tiles=4)))
+
+
+@pytest.fixture
+def quick_builds(monkeypatch, tmp_path):
+    """Compiled machines are thrown away after the test, so they are built quickly."""
+    monkeypatch.setenv("CUBEWAVE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("CUBEWAVE_CXXFLAGS", "-O1")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(6))  # together 2,400 pairs, of larger arrays
+@settings(random_runs, max_examples=4, phases=[Phase.generate])  # each design takes a build
+@given(st.data())
+def test_no_difference_on_larger_arrays(quick_builds, part, data):
+    side = small(6, 7, 8, 11, 13, 16, 17)
+    fields = {"rows": data.draw(side), "cols": data.draw(side), "slot_bytes": 1 << 10}
+    design = dataclasses.replace(data.draw(designs()), **fields)
+    for _ in range(100):
+        compare(design, data.draw(workloads(design, tiles=6)), backend="compiled")
 
 
 def test_all_counters_are_compared():
