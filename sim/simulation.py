@@ -135,6 +135,11 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
     """
     chosen = Backend(backend, mesh, rebuild)
     _check_options(level, timing, vcd, trace, output)
+    if hasattr(workload, "layers"):
+        raise OptionError(f"workload {workload.describe()['name']} is a network of layers; run it "
+                          f"with cubewave.sim.network.simulate_network")
+    if trace is not None and not isinstance(trace, str | os.PathLike):
+        raise OptionError(f"trace must be a path, not {trace!r}")
     check_size(f"workload {workload.describe()['name']}", design, workload.parts(), level)
     if seed is not None:
         workload = workload.seeded(seed)

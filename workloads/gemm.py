@@ -96,6 +96,7 @@ class Gemm:
 
     def seeded(self, seed: int) -> "Gemm":
         """This workload with its random operands, if it has any, drawn with `seed`."""
+        check_integer("seed", seed, 0)
         return self
 
     def describe(self) -> dict[str, Any]:

@@ -1,6 +1,8 @@
 """Runs machines in Amaranth's own simulator."""
 
+import contextlib
 import functools
+import sys
 import time
 
 import numpy as np
@@ -11,7 +13,7 @@ from ...rtl import Design
 from ...rtl.counters import COUNTERS
 from ...rtl.machine import QUEUES, Machine
 from ...workloads.program import Program
-from ..errors import DeadlockError
+from ..errors import DeadlockError, OptionError
 from .flatten import flatten
 from .packing import pack_commands
 from .run import Progress, RawRun, machine_size, watchdog_cycles
@@ -47,7 +49,8 @@ class PysimMachine:
         self.flat = flatten(elaborated, keep=driven)
         self._recorder = recorder
         record = recorder and recorder.attach(machine, self.flat, elaborated)
-        self._simulator = Simulator(self.flat.fragment, engine=SettledEngine)
+        with _wide_literals():
+            self._simulator = Simulator(self.flat.fragment, engine=SettledEngine)
         self._simulator.add_clock(CLOCK_PERIOD)
         self._simulator.add_testbench(self._testbench)
         if record is not None:
@@ -155,6 +158,29 @@ class PysimMachine:
             outputs.append(output.decode(
                 np.frombuffer(data[start:start + output.nbytes], np.uint8)))
         return outputs
+
+
+@contextlib.contextmanager
+def _wide_literals():
+    """Lets pysim compile values of many thousands of bits.
+
+    Raises
+    ------
+    OptionError
+        The machine is still too wide for Python's compiler.
+    """
+    digits, depth = sys.get_int_max_str_digits(), sys.getrecursionlimit()
+    sys.set_int_max_str_digits(0)
+    sys.setrecursionlimit(max(depth, 5000))
+    try:
+        yield
+    except RecursionError:
+        raise OptionError("backend pysim cannot compile a machine with rows this wide; choose "
+                          "backend compiled, fewer cols or buffer_port_rows, or level cycle"
+                          ) from None
+    finally:
+        sys.set_int_max_str_digits(digits)
+        sys.setrecursionlimit(depth)
 
 
 @functools.lru_cache(maxsize=4)

@@ -37,8 +37,13 @@ class RawRun:
 
 
 def watchdog_cycles(design: Design) -> int:
-    """Cycles without any progress after which a run is stopped: 10,000 and twice the latency."""
-    return 10_000 + 2 * design.memory_latency_cycles
+    """Cycles without any progress after which a run is stopped.
+
+    10,000, twice the latency, and the longest times in which rows move through a write port or
+    out of a bank while nothing else does.
+    """
+    return (10_000 + 2 * design.memory_latency_cycles + design.slot_rows
+            + design.accumulator_rows)
 
 
 def machine_size(design: Design, program: Program) -> tuple[int, int]:

@@ -142,11 +142,11 @@ def _compile(state, groups):
             index = state.get_signal(signal)
             state.slots[index].is_comb = True
             if mask == (1 << len(signal)) - 1:
-                emitter.append(f"next_{index} = {signal.init}")
+                emitter.append(f"next_{index} = {signal.init:#x}")
             else:  # its other bits are registers
                 inputs.add(signal)
-                emitter.append(f"next_{index} = slots[{index}].curr & {~mask} "
-                               f"| {signal.init & mask}")
+                emitter.append(f"next_{index} = slots[{index}].curr & {~mask:#x} "
+                               f"| {signal.init & mask:#x}")
             if signal.shape().signed and mask & 1 << (len(signal) - 1):
                 mask |= -1 << len(signal)
             driven[index] = mask
@@ -155,7 +155,7 @@ def _compile(state, groups):
         values.computed.update(group.driven)
     for index, mask in driven.items():
         emitter.append(f"if slots[{index}].next != next_{index}: "
-                       f"slots[{index}].update(next_{index}, {mask})")
+                       f"slots[{index}].update(next_{index}, {mask:#x})")
 
     process = PyRTLProcess(is_comb=True)
     names = {"slots": state.slots, **_ValueCompiler.helpers, **_StatementCompiler.helpers}

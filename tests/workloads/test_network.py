@@ -99,7 +99,7 @@ def test_refusals():
     with pytest.raises(OptionError, match="^--vcd x.vcd: needs a workload of one run, but three "
                                           "is a network of 3 layers$"):
         run(TINY, network(), vcd="x.vcd", level="rtl")
-    with pytest.raises(WorkloadError, match="^three is a network"):
+    with pytest.raises(OptionError, match="^workload three is a network of layers; run it with "):
         simulate(TINY, network(), level="cycle")
 
 
