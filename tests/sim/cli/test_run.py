@@ -223,7 +223,7 @@ def test_f086_long_runs_are_advised_not_refused(cubewave, monkeypatch):
         raise KeyboardInterrupt
     monkeypatch.setattr(command, "simulate", run)
     monkeypatch.setattr(progress, "NOTE_DELAY", 0.01)
-    result = cubewave("run", "q-projection", "--design", "b200-sm")
+    result = cubewave("run", "q-projection", "--design", "b200-sm", "--backend", "pysim")
     advice = result.stderr.splitlines()[0]
     assert advice.startswith("note: level rtl will take ") and "--level cycle" in advice
     assert "cycles/s on an array of 64x64" in advice
