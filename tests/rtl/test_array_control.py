@@ -158,7 +158,7 @@ def run(design, steps):
 
 
 @pytest.mark.parametrize("double_buffer", [True, False])
-@settings(max_examples=30, derandomize=True)
+@settings(max_examples=20, derandomize=True)
 @given(rows=st.integers(1, 4), chance=st.sampled_from([0.2, 0.5, 0.9]), seed=st.integers(0, 999))
 @example(rows=1, chance=0.9, seed=0)
 @example(rows=4, chance=0.9, seed=0)
