@@ -135,12 +135,7 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
     """
     chosen = Backend(backend, mesh, rebuild)
     _check_options(level, timing, vcd, trace, output)
-    if hasattr(workload, "layers"):
-        raise OptionError(f"workload {workload.describe()['name']} is a network of layers; run it "
-                          f"with cubewave.sim.network.simulate_network")
-    if trace is not None and not isinstance(trace, str | os.PathLike):
-        raise OptionError(f"trace must be a path, not {trace!r}")
-    check_size(f"workload {workload.describe()['name']}", design, workload.parts(), level)
+    _check_workload(design, workload, level)
     if seed is not None:
         workload = workload.seeded(seed)
     if level == "analytic":
@@ -152,6 +147,15 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
     return _rtl(design, workload, chosen, vcd, progress)
 
 
+def _check_workload(design: Design, workload: Workload, level: str) -> None:
+    """Refuse networks, which have a function of their own, and what is too large."""
+    subject = f"workload {workload.describe()['name']}"
+    if hasattr(workload, "layers"):
+        raise OptionError(f"{subject} is a network of layers; run it with "
+                          f"cubewave.sim.network.simulate_network")
+    check_size(subject, design, workload.parts(), level)
+
+
 def _check_options(level: str, timing: str, vcd: Any, trace: Any, output: bool) -> None:
     """Refuse what does not exist and what the level does not have."""
     for name, value, valid in (("level", level, LEVELS), ("timing", timing, TIMINGS)):
@@ -161,6 +165,8 @@ def _check_options(level: str, timing: str, vcd: Any, trace: Any, output: bool) 
         raise OptionError(f"vcd needs level rtl, not {level}")
     if trace is not None and level != "cycle":
         raise OptionError(f"trace needs level cycle, not {level}")
+    if trace is not None and not isinstance(trace, str | os.PathLike):
+        raise OptionError(f"trace must be a path, not {trace!r}")
     if timing == "ideal" and level != "cycle":
         raise OptionError(f"timing ideal needs level cycle, not {level}")
     if not output and level == "rtl":

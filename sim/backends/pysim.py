@@ -1,6 +1,5 @@
 """Runs machines in Amaranth's own simulator."""
 
-import contextlib
 import functools
 import sys
 import time
@@ -49,8 +48,7 @@ class PysimMachine:
         self.flat = flatten(elaborated, keep=driven)
         self._recorder = recorder
         record = recorder and recorder.attach(machine, self.flat, elaborated)
-        with _wide_literals():
-            self._simulator = Simulator(self.flat.fragment, engine=SettledEngine)
+        self._simulator = _compile(self.flat.fragment)
         self._simulator.add_clock(CLOCK_PERIOD)
         self._simulator.add_testbench(self._testbench)
         if record is not None:
@@ -160,9 +158,8 @@ class PysimMachine:
         return outputs
 
 
-@contextlib.contextmanager
-def _wide_literals():
-    """Lets pysim compile values of many thousands of bits.
+def _compile(fragment: Fragment) -> Simulator:
+    """A simulator, of values of many thousands of bits too.
 
     Raises
     ------
@@ -173,7 +170,7 @@ def _wide_literals():
     sys.set_int_max_str_digits(0)
     sys.setrecursionlimit(max(depth, 5000))
     try:
-        yield
+        return Simulator(fragment, engine=SettledEngine)
     except RecursionError:
         raise OptionError("backend pysim cannot compile a machine with rows this wide; choose "
                           "backend compiled, fewer cols or buffer_port_rows, or level cycle"
