@@ -16,6 +16,7 @@ from amaranth.hdl._nir import Netlist
 
 from ....rtl import Design
 from ....rtl.machine import QUEUES, Machine
+from ...errors import OptionError
 from .boxes import mangle
 from .cache import Cache, cache_folder
 from .compiler import BuildError, Compiler, last_lines, run_yosys, runtime_folder
@@ -146,6 +147,10 @@ def _convert(fragment: Fragment, ports: dict[str, Any]) -> str:
     check, netlist.check_comb_cycles = netlist.check_comb_cycles, lambda self: None
     try:
         text, _names = rtlil.convert_fragment(fragment, ports, "machine", emit_src=False)
+    except AssertionError:  # Amaranth's netlists number the bits of a value with 16 bits
+        raise OptionError("backend compiled cannot build a machine with rows this wide (a signal "
+                          "has more than 65,536 bits); choose fewer cols or buffer_port_rows, or "
+                          "level cycle") from None
     finally:
         netlist.check_comb_cycles = check
     return str(text)

@@ -141,3 +141,10 @@ def test_wide_rows_and_several_port_rows():
     machine = load_machine(design)
     for number, (m, k, n) in enumerate(((7, 9, 41), (13, 5, 33), (3, 17, 70))):
         assert_equal_runs(machine, QProjection(m, k, n, seed=number).program(design))
+
+
+def test_rows_too_wide_for_a_netlist_are_refused():
+    design = dataclasses.replace(TINY, rows=1, cols=1024)
+    with pytest.raises(OptionError, match="^backend compiled cannot build a machine with rows "
+                                          "this wide .* or level cycle$"):
+        simulate(design, QProjection(1, 1, 1), backend="compiled")
