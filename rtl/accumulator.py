@@ -1,4 +1,4 @@
-"""Accumulator memory: banks of rows that the array updates and the store reads."""
+"""Accumulator memory: banks of rows that the array updates, and store and hand-off read."""
 
 from amaranth import *
 from amaranth.lib import data, memory, wiring
@@ -6,14 +6,16 @@ from amaranth.lib.wiring import In, Out
 
 from .accumulator_update import AccumulatorUpdate
 
-__all__ = ["Accumulators", "accumulator_tag"]
+__all__ = ["HANDOFF", "NOBODY", "STORE", "Accumulators", "accumulator_tag"]
+
+NOBODY, STORE, HANDOFF = range(3)  # who reads a bank when it is full
 
 
 def accumulator_tag(design):
     """Where a row of sums goes; travels beside the array and arrives one cycle before the sums."""
     return data.StructLayout({
         "valid": 1, "bank": range(design.accumulator_banks),
-        "row": range(design.accumulator_rows), "accumulate": 1, "finish": 1, "store": 1})
+        "row": range(design.accumulator_rows), "accumulate": 1, "finish": 1, "store": 2})
 
 
 class Accumulators(wiring.Component):
@@ -38,12 +40,15 @@ class Accumulators(wiring.Component):
     take, take_bank : In
         A job takes this bank in this cycle. Only when it is `free`.
     free, full : Out(accumulator_banks)
-        One bit a bank. Neither: it is being filled. Full: its result waits for the store.
+        One bit a bank. Neither: it is being filled. Full: its result waits for the store or the
+        hand-off.
     read, read_bank, read_row : In
         Read a row of a full bank; the row is on `o` `LATENCY` cycles later.
     release, release_bank : In
         The store is done with this bank.
     o : Out(ArrayLayout(accumulator, cols))
+    handoff_... : In, Out
+        The same for the hand-off. Both may read in one cycle, but not from one bank.
     written : Out(1)
         A row is written in this cycle.
     clear : In(1)
@@ -65,12 +70,19 @@ class Accumulators(wiring.Component):
             "take_bank": In(range(banks)),
             "free": Out(banks, init=(1 << banks) - 1),
             "full": Out(banks),
+            "handoff_full": Out(banks),
             "read": In(1),
             "read_bank": In(range(banks)),
             "read_row": In(range(rows)),
             "release": In(1),
             "release_bank": In(range(banks)),
             "o": Out(data.ArrayLayout(format.accumulator_shape, design.cols)),
+            "handoff_read": In(1),
+            "handoff_bank": In(range(banks)),
+            "handoff_row": In(range(rows)),
+            "handoff_release": In(1),
+            "handoff_release_bank": In(range(banks)),
+            "handoff_o": Out(data.ArrayLayout(format.accumulator_shape, design.cols)),
             "written": Out(1),
             "clear": In(1),
             "overflow": Out(1),
@@ -87,26 +99,7 @@ class Accumulators(wiring.Component):
         m.d.comb += self.written.eq(update.valid)
 
         result = Signal(layout)
-        bank_data = []
-        store_bank = Signal(range(design.accumulator_banks))
-        with m.If(self.read):
-            m.d.sync += store_bank.eq(self.read_bank)
-        for number in range(design.accumulator_banks):
-            bank = memory.Memory(shape=layout, depth=design.accumulator_rows, init=[])
-            m.submodules[f"bank_{number}"] = bank
-            write = bank.write_port()
-            read = bank.read_port()
-            drain = Signal(name=f"drain_{number}")
-            m.d.comb += [
-                write.addr.eq(update.row),
-                write.data.eq(result),
-                write.en.eq(update.valid & (update.bank == number)),
-                drain.eq(self.read & (self.read_bank == number)),
-                read.addr.eq(Mux(drain, self.read_row, self.tag.row)),
-                read.en.eq(drain | self.tag.valid),
-            ]
-            bank_data.append(read.data.as_value())
-        m.d.comb += self.o.as_value().eq(Array(bank_data)[store_bank])
+        bank_data = self._elaborate_memories(m, layout, update, result)
 
         # The row written in the cycle in which `update` was read is not in the read data.
         recent = Signal(layout)
@@ -131,20 +124,55 @@ class Accumulators(wiring.Component):
         self._elaborate_banks(m, update)
         return m
 
+    def _elaborate_memories(self, m, layout, update, result):
+        """A memory for each bank; returns what was read from each."""
+        design = self._design
+        bank_data = []
+        store_bank = Signal(range(design.accumulator_banks))
+        handoff_bank = Signal(range(design.accumulator_banks), name="bank_handed_off")
+        with m.If(self.read):
+            m.d.sync += store_bank.eq(self.read_bank)
+        with m.If(self.handoff_read):
+            m.d.sync += handoff_bank.eq(self.handoff_bank)
+        for number in range(design.accumulator_banks):
+            bank = memory.Memory(shape=layout, depth=design.accumulator_rows, init=[])
+            m.submodules[f"bank_{number}"] = bank
+            write = bank.write_port()
+            read = bank.read_port()
+            drain = Signal(name=f"drain_{number}")
+            hand_off = Signal(name=f"hand_off_{number}")
+            m.d.comb += [
+                write.addr.eq(update.row),
+                write.data.eq(result),
+                write.en.eq(update.valid & (update.bank == number)),
+                drain.eq(self.read & (self.read_bank == number)),
+                hand_off.eq(self.handoff_read & (self.handoff_bank == number)),
+                read.addr.eq(Mux(hand_off, self.handoff_row,
+                                 Mux(drain, self.read_row, self.tag.row))),
+                read.en.eq(drain | hand_off | self.tag.valid),
+            ]
+            bank_data.append(read.data.as_value())
+        m.d.comb += [
+            self.o.as_value().eq(Array(bank_data)[store_bank]),
+            self.handoff_o.as_value().eq(Array(bank_data)[handoff_bank]),
+        ]
+        return bank_data
+
     def _elaborate_banks(self, m, update):
         """Which banks are free and which are full."""
         design = self._design
         taken = Signal(design.accumulator_banks)
         finished = Signal(design.accumulator_banks)
         freed = Signal(design.accumulator_banks)
-        stores = Signal()
+        kept = Signal()
         m.d.comb += [
             taken.eq(self.take << self.take_bank),
             finished.eq((update.valid & update.finish) << update.bank),
-            stores.eq(update.store),
-            freed.eq((self.release << self.release_bank) | Mux(stores, 0, finished)),
+            kept.eq(update.store != NOBODY),
+            freed.eq((self.release << self.release_bank)
+                     | (self.handoff_release << self.handoff_release_bank)
+                     | Mux(kept, 0, finished)),
         ]
-        m.d.sync += [
-            self.free.eq((self.free & ~taken) | freed),
-            self.full.eq((self.full & ~freed) | Mux(stores, finished, 0)),
-        ]
+        m.d.sync += self.free.eq((self.free & ~taken) | freed)
+        for full, reader in ((self.full, STORE), (self.handoff_full, HANDOFF)):
+            m.d.sync += full.eq((full & ~freed) | Mux(update.store == reader, finished, 0))

@@ -14,10 +14,11 @@ __all__ = ["ArrayControl"]
 class ArrayControl(wiring.Component):
     """Executes array jobs in order, one activation row per cycle, without gaps inside a job.
 
-    A job's first row enters when its bank is free (if it takes one), its slot is ready and its
-    weights are in the array (if it needs new ones). Tiles are shifted ahead, as soon as one is
-    whole in the FIFO and the cells have room: with double-buffered weights in the very cycle in
-    which the tile before starts, otherwise when the array has run empty.
+    A job's first row enters when its bank and its hand-off slot are free (if it takes one), its
+    slot is ready and its weights are in the array (if it needs new ones). Tiles are shifted
+    ahead, as soon as one is whole in the FIFO and the cells have room: with double-buffered
+    weights in the very cycle in which the tile before starts, otherwise when the array has run
+    empty.
 
     Status, first that applies: `BUSY` a row enters; without a job queued `DRAIN`, `IDLE`; with
     one `FILL`, `ACCUMULATOR`, `OUTPUT` (output stationary only), `OPERANDS`, `WEIGHT_SHIFT`,
@@ -31,8 +32,8 @@ class ArrayControl(wiring.Component):
     -------
     i : In(stream.Signature(array_layout))
         Jobs.
-    slots_ready, banks_free : In
-        One bit a slot, one a bank.
+    slots_ready, banks_free, groups_taken : In
+        One bit a slot, one a bank, one a hand-off slot.
     whole, shifting, shift_ends : In(1); shift : Out(1)
         Of the weight FIFO.
     enter : Out(1), slot, row : Out
@@ -47,6 +48,8 @@ class ArrayControl(wiring.Component):
         The slot is free after this cycle.
     take : Out(1), bank : Out
         The job takes this bank.
+    take_group, release_group : Out(1), group : Out
+        The job takes this hand-off slot; it is free after this cycle.
     tag : Out(accumulator_tag)
         Where the row's sums go; output stationary: where the tile's do.
     tile_rows : Out
@@ -69,6 +72,7 @@ class ArrayControl(wiring.Component):
             "i": In(stream.Signature(array_layout(design))),
             "slots_ready": In(design.input_slots),
             "banks_free": In(design.accumulator_banks),
+            "groups_taken": In(design.handoff_slots),
             "whole": In(1),
             "shifting": In(1),
             "shift_ends": In(1),
@@ -82,6 +86,9 @@ class ArrayControl(wiring.Component):
             "release": Out(1),
             "take": Out(1),
             "bank": Out(range(design.accumulator_banks)),
+            "take_group": Out(1),
+            "release_group": Out(1),
+            "group": Out(range(design.handoff_slots)),
             "tag": Out(accumulator_tag(design)),
             "tile_rows": Out(range(design.rows + 1)),
             "retire": In(1),
@@ -104,7 +111,9 @@ class ArrayControl(wiring.Component):
         m.d.comb += [
             first.eq(count == 0),
             last.eq(count == job.rows - 1),
-            ready["bank"].eq(~job.take_bank | self.banks_free.bit_select(job.bank, 1)),
+            ready["bank"].eq(
+                (~job.take_bank | self.banks_free.bit_select(job.bank, 1))
+                & ~(job.take_group & self.groups_taken.bit_select(job.group, 1))),
             ready["slot"].eq(self.slots_ready.bit_select(job.slot, 1)),
             self.enter.eq(self.i.valid & (~first | Cat(*ready.values()).all())),
             self.i.ready.eq(self.enter & last),
@@ -114,6 +123,9 @@ class ArrayControl(wiring.Component):
             self.release.eq(self.i.ready & job.free_slot),
             self.take.eq(self.enter & first & job.take_bank),
             self.bank.eq(job.bank),
+            self.take_group.eq(self.enter & first & job.take_group),
+            self.release_group.eq(self.i.ready & job.free_group),
+            self.group.eq(job.group),
             self.tag.bank.eq(job.bank),
             self.tag.accumulate.eq(job.accumulate),
             self.tag.store.eq(job.store),

@@ -9,18 +9,21 @@ from typing import NamedTuple
 from amaranth.lib import data, enum
 
 from .checks import ceil_div
+from .vector_commands import vector_slot_elements, vector_slots
 
 __all__ = ["ADDRESS_BITS", "Destination", "Load", "ArrayJob", "Store", "load_layout",
            "array_layout", "store_layout", "request_layout", "beat_layout", "row_layout",
            "operand_tag", "slot_words", "weight_words"]
 
 ADDRESS_BITS = 40  # byte addresses in memory
+ELEMENT_BYTES = range(8)
 
 
-class Destination(enum.Enum, shape=1):
+class Destination(enum.Enum, shape=2):
     """Where a load goes."""
     WEIGHT = 0   # weight FIFO
     OPERAND = 1  # operand slots
+    VECTOR = 2   # vector slots
 
 
 class Load(NamedTuple):
@@ -33,6 +36,10 @@ class Load(NamedTuple):
     `slot`, `word`, `take` and `last` are for operand loads: the place in the slot in words of
     `buffer_port_rows` rows; whether this is the slot's first load, which takes it; whether it is
     the last, which makes it ready.
+
+    Into a vector slot the rows are of `element_bytes` bytes, signed, an element, at most `cols`
+    elements; row r goes to element `word` + r * `pitch`, dealt out to the vector units as
+    `vector_commands.py` says. Then the slot, for the vector unit, is filled.
     """
     destination: Destination
     base: int
@@ -44,6 +51,8 @@ class Load(NamedTuple):
     word: int = 0
     take: int = 0
     last: int = 0
+    pitch: int = 0
+    element_bytes: int = 0
 
 
 class ArrayJob(NamedTuple):
@@ -55,10 +64,13 @@ class ArrayJob(NamedTuple):
 
     Results go to `bank`, rows `acc_row` and up, overwriting or (with `accumulate`) adding.
     `take_bank`: first job of the bank, which must be free. `finish_bank`: last one; the bank then
-    is full and waits for its store or, without `store`, is free.
+    is full and waits for the store (`store` 1) or the hand-off (2), or is free (0).
 
     `unsigned`: activations are unsigned. `inner` and `outer` are the real rows and columns of the
     weight tile; only counters use them.
+
+    `take_group`: the job takes hand-off slot `group`, which must be free. `free_group`: that slot
+    is free after the job.
     """
     rows: int
     slot: int
@@ -75,16 +87,32 @@ class ArrayJob(NamedTuple):
     take_bank: int = 0
     finish_bank: int = 0
     store: int = 1
+    group: int = 0
+    take_group: int = 0
+    free_group: int = 0
 
 
 class Store(NamedTuple):
-    """Write `rows` accumulator rows to memory, `bytes_per_row` bytes of each, and free the bank."""
+    """Write `rows` accumulator rows to memory, `bytes_per_row` bytes of each.
+
+    Afterwards the bank is free, unless the store is to `keep` it full for the next one.
+
+    With `vector` the rows, of up to `cols` elements, come from vector slot `bank`: row r lies at
+    element `acc_row` + r * `pitch`, dealt out to the vector units as `vector_commands.py` says,
+    and the low `element_bytes` bytes of each element are written. With `wait` the slot must hold
+    a result, which is used up; the slot is free after the store, unless it is to `keep` it.
+    """
     bank: int
     acc_row: int
     rows: int
     base: int
     bytes_per_row: int
     row_stride: int
+    vector: int = 0
+    pitch: int = 0
+    element_bytes: int = 0
+    wait: int = 0
+    keep: int = 0
 
 
 def slot_words(design):
@@ -107,12 +135,24 @@ def _load_limits(design):
             max(design.activation_row_bytes, design.weight_row_bytes))
 
 
+def _load_slot(design):
+    return range(max(design.input_slots, vector_slots(design)))
+
+
+def _load_word(design):
+    return range(max(slot_words(design), vector_slot_elements(design)))
+
+
+def _pitch(design):
+    return range(vector_slot_elements(design) + 1)
+
+
 def load_layout(design):
     """Layout of :class:`Load`, fields in its order."""
     return data.StructLayout({
         "destination": Destination, **_descriptor_fields(*_load_limits(design)),
-        "keep_shape": 1, "slot": range(design.input_slots), "word": range(slot_words(design)),
-        "take": 1, "last": 1})
+        "keep_shape": 1, "slot": _load_slot(design), "word": _load_word(design),
+        "take": 1, "last": 1, "pitch": _pitch(design), "element_bytes": ELEMENT_BYTES})
 
 
 def array_layout(design):
@@ -122,22 +162,27 @@ def array_layout(design):
         "row": range(design.slot_rows), "bank": range(design.accumulator_banks),
         "acc_row": range(design.accumulator_rows), "inner": range(design.rows + 1),
         "outer": range(design.cols + 1), "new_weights": 1, "last_use": 1, "free_slot": 1,
-        "unsigned": 1, "accumulate": 1, "take_bank": 1, "finish_bank": 1, "store": 1})
+        "unsigned": 1, "accumulate": 1, "take_bank": 1, "finish_bank": 1, "store": 2,
+        "group": range(design.handoff_slots), "take_group": 1, "free_group": 1})
 
 
 def store_layout(design):
     """Layout of :class:`Store`, fields in its order."""
     fields = _descriptor_fields(design.accumulator_rows, design.result_row_bytes)
     return data.StructLayout({
-        "bank": range(design.accumulator_banks), "acc_row": range(design.accumulator_rows),
+        "bank": range(max(design.accumulator_banks, vector_slots(design))),
+        "acc_row": range(vector_slot_elements(design)),
         "rows": fields["rows"], "base": fields["base"],
-        "bytes_per_row": fields["bytes_per_row"], "row_stride": fields["row_stride"]})
+        "bytes_per_row": fields["bytes_per_row"], "row_stride": fields["row_stride"],
+        "vector": 1, "pitch": _pitch(design), "element_bytes": ELEMENT_BYTES, "wait": 1,
+        "keep": 1})
 
 
 def operand_tag(design):
     """Where in the slots a load goes; travels with its request and comes back with the data."""
     return data.StructLayout({
-        "slot": range(design.input_slots), "word": range(slot_words(design)), "last": 1})
+        "slot": _load_slot(design), "word": _load_word(design), "last": 1,
+        "pitch": _pitch(design), "element_bytes": ELEMENT_BYTES})
 
 
 def request_layout(design, kind):

@@ -32,6 +32,13 @@ EVENTS = {
     "weight_rows": Event("array", "weight row that enters the array; weight stationary, the "
                                   "padding rows of a partial tile included", "rows"),
     "accumulator_rows": Event("array", "accumulator row updated", "rows"),
+    "vector_commands": Event("vector", "vector command accepted", "commands"),
+    "both_busy": Event("core", "cycle in which array and vector unit are both busy", "cycles"),
+    "handoffs": Event("handoff", "transfer ended", "transfers"),
+    "handoff_bytes": Event("handoff", "bytes that cross the interface between matrix and vector "
+                                      "unit; both ways of a staged transfer", "bytes"),
+    "exchange_bytes": Event("handoff", "bytes written to and read from the exchange memory",
+                            "bytes"),
     "loads": Event("loader", "load descriptor started", "descriptors"),
     "stores": Event("store", "store descriptor started", "descriptors"),
     "bytes_read": Event("memory", "real bytes of load descriptors started", "bytes"),
@@ -50,7 +57,7 @@ COUNTERS = {
     **{name: event.description for name, event in EVENTS.items()},
 }
 
-_WIDE = {"useful_macs": 21, "bytes_read": 40, "bytes_written": 40, "transactions": 40}
+_WIDE = {"useful_macs": 21, "handoff_bytes": 13, "exchange_bytes": 13, "bytes_read": 40, "bytes_written": 40, "transactions": 40}
 
 
 class CounterBank(wiring.Component):

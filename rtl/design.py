@@ -52,6 +52,15 @@ class Design:
     memory_outstanding: int = _field("memory_outstanding")
     memory_transaction_bytes: int = _field("memory_transaction_bytes")
     buffer_port_rows: int = _field("buffer_port_rows")
+    lanes: int = _field("lanes")
+    sfu_lanes: int = _field("sfu_lanes")
+    vector_units: int = _field("vector_units")
+    vector_schedule: str = _field("vector_schedule")
+    handoff: str = _field("handoff")
+    handoff_bytes_per_cycle: int = _field("handoff_bytes_per_cycle")
+    handoff_slots: int = _field("handoff_slots")
+    score_bits: int = _field("score_bits")
+    probability_bits: int = _field("probability_bits")
     clock_hz: int = _field("clock_hz")
 
     def __post_init__(self) -> None:

@@ -168,7 +168,7 @@ FIELDS: dict[str, FieldSpec] = {spec.name: spec for spec in (
                  1, 1024),
     IntegerField("input_slots", "slots", "operand slots in the local buffer", 1, 64),
     IntegerField("slot_bytes", "bytes", "size of an operand slot", 1, 1 << 26),
-    IntegerField("accumulator_banks", "banks", "banks of the accumulator memory", 1, 16),
+    IntegerField("accumulator_banks", "banks", "banks of the accumulator memory", 1, 64),
     IntegerField("accumulator_rows", "rows", "rows of one bank, each of cols elements",
                  1, 1 << 20),
     RateField("memory_bytes_per_cycle", "bytes/cycle", "bandwidth of the memory channel", 1 << 20),
@@ -180,6 +180,24 @@ FIELDS: dict[str, FieldSpec] = {spec.name: spec for spec in (
                  1, 4096),
     IntegerField("buffer_port_rows", "rows/cycle", "rows that the write port of the weight FIFO "
                  "and that of the operand slots take", 1, 16),
+    IntegerField("lanes", "operations/cycle", "ordinary operations per cycle of a vector unit",
+                 1, 1024),
+    IntegerField("sfu_lanes", "operations/cycle", "exponentials or divisions per cycle of a "
+                 "vector unit", 1, 1024),
+    IntegerField("vector_units", "units", "vector units, which share the rows of every vector "
+                 "command", 1, 2),
+    ChoiceField("vector_schedule", "", "whether the phases of a vector job follow each other or "
+                "overlap row by row", ("sequential", "pipelined")),
+    ChoiceField("handoff", "", "way between matrix and vector unit: over a path of its own, or "
+                "written to and read from an exchange memory", ("direct", "staged")),
+    IntegerField("handoff_bytes_per_cycle", "bytes/cycle", "bandwidth of the interface between "
+                 "matrix and vector unit, shared by both directions", 1, 65536),
+    IntegerField("handoff_slots", "slots", "row groups between matrix and vector unit at a time",
+                 1, 64),
+    IntegerField("score_bits", "bits", "width of a score that crosses the interface, signed",
+                 8, 32),
+    IntegerField("probability_bits", "bits", "width of a probability that crosses the interface, "
+                 "unsigned", 8, 16),
     IntegerField("clock_hz", "Hz", "clock, for times and rates in seconds and in the waveform",
                  1, 10 ** 11),
 )}

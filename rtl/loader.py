@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from .commands import Destination, load_layout, request_layout
 from .status import LoaderStatus
+from .vector_commands import vector_slots
 
 __all__ = ["Loader"]
 
@@ -32,10 +33,12 @@ class Loader(wiring.Component):
         Loads.
     o : Out(stream.Signature(request_layout))
         Requests.
-    slots_taken : In(input_slots), fifo_room : In(1)
+    slots_taken : In(input_slots), vector_taken : In(vector_slots), fifo_room : In(1)
         Room in the destinations.
     take : Out(1), take_slot : Out
         A slot is taken in this cycle.
+    vector_take : Out(1), vector_take_slot : Out
+        A vector slot is taken in this cycle.
     reserve : Out(1)
         A place of the weight FIFO is taken in this cycle.
     loading : In(1)
@@ -55,9 +58,12 @@ class Loader(wiring.Component):
             "i": In(stream.Signature(load_layout(design))),
             "o": Out(stream.Signature(request_layout(design, "load"))),
             "slots_taken": In(design.input_slots),
+            "vector_taken": In(vector_slots(design)),
             "fifo_room": In(1),
             "take": Out(1),
             "take_slot": Out(range(design.input_slots)),
+            "vector_take": Out(1),
+            "vector_take_slot": Out(range(vector_slots(design))),
             "reserve": Out(1),
             "loading": In(1),
             "storing": In(1),
@@ -68,36 +74,41 @@ class Loader(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         load, request = self.i.payload, self.o.payload
-        operand = Signal()
+        to = {each: Signal(name=f"to_{each.name.lower()}") for each in Destination}
+        weight, operand, vector = to.values()
         slot_blocked = Signal()
         fifo_blocked = Signal()
         starts = Signal()
         m.d.comb += [
-            operand.eq(load.destination == Destination.OPERAND),
-            slot_blocked.eq(operand & load.take
-                            & self.slots_taken.bit_select(load.slot, 1)),
-            fifo_blocked.eq(~operand & ~self.fifo_room),
+            *(signal.eq(load.destination == each) for each, signal in to.items()),
+            slot_blocked.eq(load.take & (
+                (operand & self.slots_taken.bit_select(load.slot, 1))
+                | (vector & self.vector_taken.bit_select(load.slot, 1)))),
+            fifo_blocked.eq(weight & ~self.fifo_room),
             self.o.valid.eq(self.i.valid & ~slot_blocked & ~fifo_blocked),
             starts.eq(self.o.valid & self.o.ready),
             self.i.ready.eq(starts),
             self.take.eq(starts & operand & load.take),
             self.take_slot.eq(load.slot),
-            self.reserve.eq(starts & ~operand),
+            self.vector_take.eq(starts & vector & load.take),
+            self.vector_take_slot.eq(load.slot),
+            self.reserve.eq(starts & weight),
             request.destination.eq(load.destination),
             request.base.eq(load.base),
             request.tag.slot.eq(load.slot),
             request.tag.word.eq(load.word),
             request.tag.last.eq(load.last),
+            request.tag.pitch.eq(load.pitch),
+            request.tag.element_bytes.eq(load.element_bytes),
         ]
         for field in ("rows", "bytes_per_row", "row_stride"):
-            kept = [Signal.like(request[field], name=f"{name}_{field}")
-                    for name in ("weight", "operand")]
-            shape = Mux(load.keep_shape, Mux(operand, kept[1], kept[0]), load[field])
-            m.d.comb += request[field].eq(shape)
-            with m.If(starts & operand):
-                m.d.sync += kept[1].eq(request[field])
-            with m.If(starts & ~operand):
-                m.d.sync += kept[0].eq(request[field])
+            kept = [Signal.like(request[field], name=f"{each.name.lower()}_{field}")
+                    for each in Destination]
+            last = Mux(vector, kept[2], Mux(operand, kept[1], kept[0]))
+            m.d.comb += request[field].eq(Mux(load.keep_shape, last, load[field]))
+            for mine, register in zip(to.values(), kept):
+                with m.If(starts & mine):
+                    m.d.sync += register.eq(request[field])
 
         with m.If(self.loading):
             m.d.comb += self.status.eq(LoaderStatus.BUSY)

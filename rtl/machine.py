@@ -10,11 +10,13 @@ from .commands import array_layout, load_layout, store_layout
 from .core import Core
 from .memory_channel import MemoryChannel
 from .sequencer import Sequencer
+from .vector_commands import handoff_layout, vector_layout
 
 __all__ = ["Machine", "QUEUES"]
 
-#: Queues of the first core and the port of the core that each of them is.
-QUEUES = {"loader": "loads", "array": "jobs", "store": "stores"}
+#: The queues of a core and the port of the core that each of them is.
+QUEUES = {"loader": "loads", "array": "jobs", "vector": "vectors", "handoff": "handoffs",
+          "store": "stores"}
 
 
 class Machine(wiring.Component):
@@ -37,7 +39,7 @@ class Machine(wiring.Component):
         Run; low before and between runs.
     clear : In(1)
         Clear counters, rewind the programs; for one cycle or more before a run.
-    loader_length, array_length, store_length : In
+    <queue>_length : In
         Commands of each program.
     done : Out(1)
         The run has ended. Low in its first cycle unless all programs are empty.
@@ -52,7 +54,8 @@ class Machine(wiring.Component):
         self._design = design
         self.core = Core(design=design)
         self.channel = MemoryChannel(design=design, lines=lines)
-        layouts = {"loader": load_layout, "array": array_layout, "store": store_layout}
+        layouts = {"loader": load_layout, "array": array_layout, "vector": vector_layout,
+                   "handoff": handoff_layout, "store": store_layout}
         self.sequencers = {name: Sequencer(shape=layouts[name](design), depth=commands)
                            for name in QUEUES}
         super().__init__({

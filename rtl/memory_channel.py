@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, connect, flipped
 
 from .commands import Destination
 from .memory_cost import MemoryCost
-from .memory_interface import MemorySignature
+from .memory_interface import MemorySignature, load_row_bytes
 from .memory_mover import TIME_BITS, MemoryMover, transfer_layout
 from .memory_storage import MemoryStorage
 from .memory_timing import MemoryTiming
@@ -44,7 +44,7 @@ class MemoryChannel(wiring.Component):
     def __init__(self, *, design, lines):
         self._design = design
         self._timing = MemoryTiming.of(design)
-        self.storage = MemoryStorage(design=design, readers=2 * design.buffer_port_rows,
+        self.storage = MemoryStorage(design=design, readers=2 * design.buffer_port_rows + 1,
                                      lines=lines)
         super().__init__({"core": In(MemorySignature(design))})
 
@@ -61,7 +61,8 @@ class MemoryChannel(wiring.Component):
         ]
         cost = self._elaborate_cost(m)
         occupancy = cost.occupancy
-        ports_free = [Signal(name="weight_port_free"), Signal(name="operand_port_free")]
+        ports_free = {each: Signal(name=f"{each.name.lower()}_port_free")
+                      for each in Destination}
         self._elaborate_order(m, now, occupancy, starts_load, starts_store, ports_free)
         self._elaborate_loads(m, now, cost, starts_load, ports_free)
         complete_at = Signal(TIME_BITS)
@@ -83,8 +84,11 @@ class MemoryChannel(wiring.Component):
             row_bytes_bits=max(len(load.bytes_per_row), len(store.bytes_per_row)))
         for field in ("rows", "bytes_per_row", "row_stride"):
             m.d.comb += getattr(cost, field).eq(Mux(core.store_next, store[field], load[field]))
-        m.d.comb += [core.request_bytes.eq(cost.nbytes),
-                     core.request_transactions.eq(cost.transactions)]
+        m.d.comb += [
+            cost.vector.eq(load.destination == Destination.VECTOR),
+            core.request_bytes.eq(cost.nbytes),
+            core.request_transactions.eq(cost.transactions),
+        ]
         return cost
 
     def _elaborate_order(self, m, now, occupancy, starts_load, starts_store, ports_free):
@@ -98,8 +102,9 @@ class MemoryChannel(wiring.Component):
         port_free = Signal()
         m.d.comb += [
             channel_free.eq(now >= free_at),
-            port_free.eq(Mux(core.load.payload.destination == Destination.OPERAND,
-                             ports_free[1], ports_free[0])),
+            port_free.eq(Cat(
+                free & (core.load.payload.destination == each)
+                for each, free in ports_free.items()).any()),
             chosen_store.eq(core.store.valid & (store_waits | ~core.load.valid)),
             core.load.ready.eq(channel_free & port_free & ~chosen_store),
             core.store.ready.eq(channel_free & chosen_store),
@@ -126,36 +131,56 @@ class MemoryChannel(wiring.Component):
             transfer.first_at.eq(now + hold - cost.beats + timing.latency + 1),
         ]
         under_way = []
-        for number, (name, sink, row_bits) in enumerate((
-                ("weight", flipped(core).weights, design.cols * design.weight_bits),
-                ("operand", flipped(core).operands, design.rows * design.activation_bits))):
+        first_reader, port_rows = 0, design.buffer_port_rows
+        for destination, lanes, row_bits in (
+                (Destination.WEIGHT, port_rows, design.cols * design.weight_bits),
+                (Destination.OPERAND, port_rows, design.rows * design.activation_bits),
+                (Destination.VECTOR, 1, 8 * load_row_bytes(design))):
+            name = destination.name.lower()
             mine = Signal(name=f"starts_{name}")
             port_free_at = Signal(TIME_BITS, name=f"{name}_port_free_at")
             m.d.comb += [
-                mine.eq(starts_load & (load.destination == Destination(number))),
-                ports_free[number].eq(now >= port_free_at),
+                mine.eq(starts_load & (load.destination == destination)),
+                ports_free[destination].eq(now >= port_free_at),
             ]
             with m.If(mine):
                 m.d.sync += port_free_at.eq(now + hold)
             # A load is in the queue for latency + 1 cycles after its wait for the port at most.
             queue = Queue(shape=transfer_layout(design), depth=timing.latency + 2)
             mover = MemoryMover(design=design, row_bits=row_bits,
-                                line_bytes=self.storage.line_bytes)
+                                line_bytes=self.storage.line_bytes, lanes=lanes)
             m.submodules[f"{name}_transfers"] = queue
             m.submodules[f"{name}_mover"] = mover
-            first = number * design.buffer_port_rows
             m.d.comb += [
                 queue.i.valid.eq(mine),
                 queue.i.payload.eq(transfer),
                 mover.now.eq(now),
             ]
             connect(m, queue.o, mover.i)
-            connect(m, mover.o, sink)
-            for lane in range(design.buffer_port_rows):
+            self._deliver(m, destination, mover)
+            for lane in range(lanes):
+                reader = first_reader + lane
                 m.d.comb += [
-                    self.storage.address[first + lane].eq(mover.address[lane]),
-                    self.storage.enable[first + lane].eq(mover.enable[lane]),
-                    mover.data[lane].eq(self.storage.data[first + lane]),
+                    self.storage.address[reader].eq(mover.address[lane]),
+                    self.storage.enable[reader].eq(mover.enable[lane]),
+                    mover.data[lane].eq(self.storage.data[reader]),
                 ]
+            first_reader += lanes
             under_way.append(mover.under_way)
         m.d.comb += core.loads_under_way.eq(Cat(*under_way).any())
+
+    def _deliver(self, m, destination, mover):
+        """Beats to the core; to the vector slots a row at a time, its bytes counted."""
+        core = flipped(self).core
+        if destination is not Destination.VECTOR:
+            connect(m, mover.o, core.weights if destination is Destination.WEIGHT
+                    else core.operands)
+            return
+        beat = mover.o.payload
+        m.d.comb += [
+            self.core.vectors.valid.eq(mover.o.valid),
+            self.core.vectors.payload.row.eq(beat.rows[0]),
+            self.core.vectors.payload.bytes.eq(mover.bytes),
+            *(self.core.vectors.payload[name].eq(beat[name])
+              for name in ("first", "last", "tag")),
+        ]

@@ -25,8 +25,10 @@ class MemoryCost(wiring.Component):
     -------
     rows, bytes_per_row, row_stride : In
         The descriptor.
+    vector : In(1)
+        It is a load into the vector slots.
     nbytes, transactions, occupancy, beats : Out(COST_BITS)
-        Real bytes, bus transactions, cycles of the channel, and beats of `port_rows` rows.
+        Real bytes, bus transactions, cycles of the channel, and beats at the destination.
     """
 
     def __init__(self, *, timing, row_bits, row_bytes_bits):
@@ -35,6 +37,7 @@ class MemoryCost(wiring.Component):
             "rows": In(row_bits),
             "bytes_per_row": In(row_bytes_bits),
             "row_stride": In(ADDRESS_BITS),
+            "vector": In(1),
             "nbytes": Out(COST_BITS),
             "transactions": Out(COST_BITS),
             "occupancy": Out(COST_BITS),
@@ -54,6 +57,6 @@ class MemoryCost(wiring.Component):
             self.transactions.eq(self._timing.transactions_value(
                 nbytes, self.rows, self.bytes_per_row, self.row_stride)),
             self.occupancy.eq(self._timing.occupancy_value(nbytes)),
-            self.beats.eq(self._timing.beats_value(self.rows)),
+            self.beats.eq(self._timing.beats_value(self.rows, self.vector)),
         ]
         return m

@@ -1,12 +1,24 @@
 """The interface between a core and its memory channel."""
 
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from .commands import beat_layout, request_layout, row_layout
+from .commands import beat_layout, operand_tag, request_layout, row_layout
 from .memory_cost import COST_BITS
 
-__all__ = ["MemorySignature"]
+__all__ = ["MemorySignature", "load_row_bytes", "vector_beat_layout"]
+
+
+def load_row_bytes(design):
+    """Bytes of the longest row that a load can have."""
+    return max(design.activation_row_bytes, design.weight_row_bytes)
+
+
+def vector_beat_layout(design):
+    """A row on its way to a vector slot: `bytes` of it are real, otherwise as a `beat_layout`."""
+    return data.StructLayout({
+        "row": 8 * load_row_bytes(design), "bytes": range(load_row_bytes(design) + 1),
+        "first": 1, "last": 1, "tag": operand_tag(design)})
 
 
 class MemorySignature(wiring.Signature):
@@ -22,6 +34,8 @@ class MemorySignature(wiring.Signature):
         Descriptors.
     weights, operands : In(stream, always_ready)
         Load data for the weight FIFO and for the operand slots.
+    vectors : In(stream, always_ready)
+        Load data for the vector slots, one row a beat.
     rows : Out(stream, always_ready)
         Result rows of the store that has started, in order.
     loading, storing : In(1)
@@ -44,6 +58,7 @@ class MemorySignature(wiring.Signature):
                 beat_layout(design, design.cols * design.weight_bits), always_ready=True)),
             "operands": In(stream.Signature(
                 beat_layout(design, design.rows * design.activation_bits), always_ready=True)),
+            "vectors": In(stream.Signature(vector_beat_layout(design), always_ready=True)),
             "rows": Out(stream.Signature(row_layout(design), always_ready=True)),
             "loading": In(1),
             "storing": In(1),

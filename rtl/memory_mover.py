@@ -4,7 +4,8 @@ from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from .commands import ADDRESS_BITS, beat_layout, request_layout
+from .checks import check_integer
+from .commands import ADDRESS_BITS, operand_tag, request_layout
 
 __all__ = ["MemoryMover", "TIME_BITS", "transfer_layout"]
 
@@ -18,7 +19,7 @@ def transfer_layout(design):
 
 
 class MemoryMover(wiring.Component):
-    """Reads the rows of a load from the storage and hands them over, `buffer_port_rows` a beat.
+    """Reads the rows of a load from the storage and hands them over, `lanes` a beat.
 
     Latency from `first_at` to the first beat: `LATENCY`; one beat per cycle without gaps; the
     destination never stalls.
@@ -30,6 +31,8 @@ class MemoryMover(wiring.Component):
         Bits of a row at the destination.
     line_bytes : int
         Bytes that the storage returns for an address.
+    lanes : int
+        Rows of a beat.
 
     Members
     -------
@@ -41,29 +44,37 @@ class MemoryMover(wiring.Component):
     data : In
         What the storage returns, one cycle later.
     o : Out(stream, always_ready)
-        Beats. Bits above a row's real bytes, and rows above `count`, are zero.
+        Beats, see :func:`beat_layout`. Bits above a row's real bytes, and rows above `count`,
+        are zero.
+    bytes : Out
+        Real bytes of each row of the beat.
     under_way : Out(1)
         Some load is not wholly delivered.
     """
 
     LATENCY = 1  # cycles from reading rows to their beat on `o`
 
-    def __init__(self, *, design, row_bits, line_bytes):
-        self._design, self._row_bits, self._line_bytes = design, row_bits, line_bytes
-        lanes = design.buffer_port_rows
+    def __init__(self, *, design, row_bits, line_bytes, lanes):
+        check_integer("lanes", lanes, 1, 16)
+        self._row_bits, self._lanes = row_bits, lanes
+        beat = data.StructLayout({
+            "rows": data.ArrayLayout(row_bits, lanes), "count": range(lanes + 1), "first": 1,
+            "last": 1, "tag": operand_tag(design)})
+        request = request_layout(design, "load")
         super().__init__({
             "i": In(stream.Signature(transfer_layout(design))),
             "now": In(TIME_BITS),
             "address": Out(data.ArrayLayout(ADDRESS_BITS, lanes)),
             "enable": Out(lanes),
             "data": In(data.ArrayLayout(8 * line_bytes, lanes)),
-            "o": Out(stream.Signature(beat_layout(design, row_bits), always_ready=True)),
+            "o": Out(stream.Signature(beat, always_ready=True)),
+            "bytes": Out(request["bytes_per_row"].shape),
             "under_way": Out(1),
         })
 
     def elaborate(self, platform):
         m = Module()
-        lanes = self._design.buffer_port_rows
+        lanes = self._lanes
         head, beat = self.i.payload, self.o.payload
         current = Signal.like(head.request)
         rest = Signal.like(head.request)
@@ -100,6 +111,7 @@ class MemoryMover(wiring.Component):
                 last_read.eq(last),
                 count.eq(Mux(last, current.rows, lanes)),
                 tag.eq(current.tag),
+                self.bytes.eq(current.bytes_per_row),
                 row_mask.eq((1 << (current.bytes_per_row << 3)) - 1),
             ]
         for lane in range(lanes):

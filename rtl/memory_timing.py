@@ -29,7 +29,8 @@ class MemoryTiming:
     bandwidth : Fraction or None
         Bytes per cycle; None is unlimited.
     latency, outstanding, transaction_bytes, port_rows : int
-        Cycles, tags, bytes, rows per cycle of a buffer's write port.
+        Cycles, tags, bytes, rows per cycle of a buffer's write port; that of the vector slots
+        takes one row.
     """
 
     bandwidth: Fraction | None
@@ -63,9 +64,13 @@ class MemoryTiming:
             return 1
         return self._occupancy(nbytes, lambda value, n: value // n)
 
-    def hold(self, nbytes, rows):
+    def beats(self, rows, vector=False):
+        """Beats in which `rows` rows arrive; `vector`: at the vector slots."""
+        return rows if vector else ceil_div(rows, self.port_rows)
+
+    def hold(self, nbytes, rows, vector=False):
         """Cycles for which a load of `rows` rows holds its destination's write port."""
-        return max(self.occupancy(nbytes), ceil_div(rows, self.port_rows))
+        return max(self.occupancy(nbytes), self.beats(rows, vector))
 
     def transactions(self, rows, bytes_per_row, row_stride):
         """Bus transactions of a descriptor: rows that adjoin each other share them.
@@ -84,9 +89,9 @@ class MemoryTiming:
             return Const(1)
         return self._occupancy(nbytes, _divide)
 
-    def beats_value(self, rows):
-        """Beats of `port_rows` rows that `rows` rows need."""
-        return _divide(rows + (self.port_rows - 1), self.port_rows)
+    def beats_value(self, rows, vector):
+        """`beats` of Amaranth values."""
+        return Mux(vector, rows, _divide(rows + (self.port_rows - 1), self.port_rows))
 
     def transactions_value(self, nbytes, rows, bytes_per_row, row_stride):
         """`transactions` of Amaranth values; `nbytes` is rows * bytes_per_row."""

@@ -1,7 +1,7 @@
 """Local buffer of operand slots."""
 
 from amaranth import *
-from amaranth.lib import data, memory, stream, wiring
+from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .commands import beat_layout, slot_words
@@ -10,12 +10,13 @@ __all__ = ["OperandSlots"]
 
 
 class OperandSlots(wiring.Component):
-    """`input_slots` slots of activation rows, which loader and array hand over by their ids.
+    """`input_slots` slots of activation rows, which units hand over by their ids.
 
-    A slot is taken when its first load starts, ready when its last load's data is complete and
-    free again after its last use.
+    A slot is taken when its first load or hand-off starts, ready when its last one's data is
+    complete and free again after its last use. Each slot is a memory of its own for each row of
+    a word, so loads, the hand-off and the array may have one each at a time.
 
-    Latency from `read` to the row on `o`: `LATENCY`. Never stalls; the loader asks `taken` first.
+    Latency from `read` to the row on `o`: `LATENCY`. Never stalls; who fills asks `taken` first.
 
     Parameters
     ----------
@@ -27,6 +28,10 @@ class OperandSlots(wiring.Component):
         Load data, `buffer_port_rows` rows a beat; its tag says where it goes.
     take, take_slot : In
         A load takes this slot in this cycle. Only when it is not `taken`.
+    handoff_write : In(1), handoff_slot, handoff_row, handoff_data : In
+        The hand-off writes a row; to another slot than a beat that comes in this cycle.
+    handoff_take, handoff_take_slot, handoff_ready, handoff_ready_slot : In
+        The hand-off takes this slot; this slot is ready after this cycle.
     taken, ready : Out(input_slots)
         One bit a slot.
     read, read_slot, read_row : In
@@ -50,6 +55,14 @@ class OperandSlots(wiring.Component):
             "take_slot": In(range(slots)),
             "taken": Out(slots),
             "ready": Out(slots),
+            "handoff_write": In(1),
+            "handoff_slot": In(range(slots)),
+            "handoff_row": In(range(design.slot_rows)),
+            "handoff_data": In(self._row_bits),
+            "handoff_take": In(1),
+            "handoff_take_slot": In(range(slots)),
+            "handoff_ready": In(1),
+            "handoff_ready_slot": In(range(slots)),
             "read": In(1),
             "read_slot": In(range(slots)),
             "read_row": In(range(design.slot_rows)),
@@ -60,42 +73,67 @@ class OperandSlots(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        design, port = self._design, self._design.buffer_port_rows
-        words = slot_words(design)
-        m.submodules.storage = storage = memory.Memory(
-            shape=data.ArrayLayout(self._row_bits, port), depth=design.input_slots * words,
-            init=[])
-        write = storage.write_port()
-        read = storage.read_port()
-
         beat = self.i.payload
-        address = Signal(range(design.input_slots * words))
-        following = Signal.like(address)
-        m.d.comb += [
-            address.eq(Mux(beat.first, beat.tag.slot * words + beat.tag.word, following)),
-            write.addr.eq(address),
-            write.data.eq(beat.rows),
-            write.en.eq(self.i.valid),
-        ]
+        word = Signal(range(slot_words(self._design)))
+        following = Signal.like(word)
+        m.d.comb += word.eq(Mux(beat.first, beat.tag.word, following))
         with m.If(self.i.valid):
-            m.d.sync += following.eq(address + 1)
+            m.d.sync += following.eq(word + 1)
+        self._elaborate_storage(m, word)
 
-        freed = Signal(design.input_slots)
-        m.d.comb += freed.eq(self.release << self.release_slot)
-        filled = Signal(design.input_slots)
-        m.d.comb += filled.eq((self.i.valid & beat.last & beat.tag.last) << beat.tag.slot)
+        freed = Signal(self._design.input_slots)
+        filled = Signal(self._design.input_slots)
+        m.d.comb += [
+            freed.eq(self.release << self.release_slot),
+            filled.eq(((self.i.valid & beat.last & beat.tag.last) << beat.tag.slot)
+                      | (self.handoff_ready << self.handoff_ready_slot)),
+        ]
         m.d.sync += [
-            self.taken.eq((self.taken & ~freed) | (self.take << self.take_slot)),
+            self.taken.eq((self.taken & ~freed) | (self.take << self.take_slot)
+                          | (self.handoff_take << self.handoff_take_slot)),
             self.ready.eq((self.ready & ~freed) | filled),
         ]
-
-        lane = Signal(range(port))
-        m.d.comb += read.en.eq(self.read)
-        if port == 1:
-            m.d.comb += read.addr.eq(self.read_slot * words + self.read_row)
-        else:
-            m.d.comb += read.addr.eq(self.read_slot * words + self.read_row // port)
-            with m.If(self.read):
-                m.d.sync += lane.eq(self.read_row % port)
-        m.d.comb += self.o.eq(read.data[lane])
         return m
+
+    def _elaborate_storage(self, m, word):
+        """The memories; a beat goes to `word` of its slot."""
+        design, beat = self._design, self.i.payload
+        handoff_word, handoff_lane = self._split(self.handoff_row)
+        read_word, read_lane = self._split(self.read_row)
+        rows = []
+        for slot in range(design.input_slots):
+            load = Signal(name=f"load_{slot}")
+            hand_off = Signal(name=f"hand_off_{slot}")
+            read = Signal(name=f"read_{slot}")
+            m.d.comb += [
+                load.eq(self.i.valid & (beat.tag.slot == slot)),
+                hand_off.eq(self.handoff_write & (self.handoff_slot == slot)),
+                read.eq(self.read & (self.read_slot == slot)),
+            ]
+            for lane in range(design.buffer_port_rows):
+                storage = memory.Memory(shape=self._row_bits, depth=slot_words(design), init=[])
+                m.submodules[f"slot_{slot}_{lane}"] = storage
+                write_port = storage.write_port()
+                read_port = storage.read_port()
+                m.d.comb += [
+                    write_port.addr.eq(Mux(hand_off, handoff_word, word)),
+                    write_port.data.eq(Mux(hand_off, self.handoff_data, beat.rows[lane])),
+                    write_port.en.eq(load | (hand_off & (handoff_lane == lane))),
+                    read_port.addr.eq(read_word),
+                    read_port.en.eq(read & (read_lane == lane)),
+                ]
+                rows.append(read_port.data)
+
+        was_slot = Signal.like(self.read_slot)
+        was_lane = Signal(range(design.buffer_port_rows))
+        with m.If(self.read):
+            m.d.sync += [was_slot.eq(self.read_slot), was_lane.eq(read_lane)]
+        m.d.comb += self.o.eq(Array(rows)[was_slot * design.buffer_port_rows + was_lane])
+
+    def _split(self, row):
+        """The word of a row, and its place in the word."""
+        port = self._design.buffer_port_rows
+        if port & (port - 1) == 0:
+            bits = port.bit_length() - 1
+            return row[bits:], row[:bits]
+        return row // port, row % port

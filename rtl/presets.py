@@ -51,6 +51,15 @@ TINY = Preset(
         "memory_outstanding": (16, OURS),
         "memory_transaction_bytes": (64, OURS),
         "buffer_port_rows": (1, OURS),
+        "lanes": (4, OURS),
+        "sfu_lanes": (1, OURS),
+        "vector_units": (1, OURS),
+        "vector_schedule": ("sequential", "4.4.3: the phases follow each other"),
+        "handoff": ("direct", OURS),
+        "handoff_bytes_per_cycle": (16, "our choice: one accumulator row per cycle"),
+        "handoff_slots": (2, "4.4.3: two groups in flight hide the hand-off"),
+        "score_bits": (32, "4.4.3: scores of 4 bytes"),
+        "probability_bits": (16, "4.4.3: probabilities of 2 bytes"),
         "clock_hz": (100_000_000, OURS),
     },
 )
@@ -63,6 +72,9 @@ EDGE = TINY.derive(
     memory_bytes_per_cycle=(64, OURS),
     memory_latency_cycles=(20, OURS),
     memory_outstanding=(32, OURS),
+    lanes=(16, OURS),
+    sfu_lanes=(4, OURS),
+    handoff_bytes_per_cycle=(64, "our choice: one accumulator row per cycle"),
     clock_hz=(500_000_000, OURS),
 )
 
@@ -77,6 +89,10 @@ CHAPTER = TINY.derive(
     memory_latency_cycles=(128, "4.4.2: the extra wait after the transfer"),
     memory_outstanding=(64, "our choice: never the limit of a block"),
     buffer_port_rows=(2, "our choice: the write port is never slower than the channel"),
+    lanes=(32, "4.4.3 scaled: softmax of 8 rows of 128 keys in 96 + 32 + 256 + 256 ticks"),
+    sfu_lanes=(4, "4.4.3 scaled, as lanes"),
+    handoff_bytes_per_cycle=(32, "4.4.3 scaled: the scores of 8 rows in 128 ticks"),
+    handoff_slots=(4, "4.4.3: the largest number of the table"),
     clock_hz=(1_000_000_000, "our choice: the chapter counts ticks, here of 1 ns"),
 )
 
@@ -91,6 +107,9 @@ B200_SM = CHAPTER.derive(
     memory_outstanding=(256, "our choice: never the limit of a block"),
     memory_transaction_bytes=(256, "our choice: one transaction per tick"),
     buffer_port_rows=(4, "our choice: 256 bytes per tick, as the channel"),
+    lanes=(128, "4.4.3: 128 ordinary operations per tick"),
+    sfu_lanes=(16, "4.2.3: 16 exponentials per tick"),
+    handoff_bytes_per_cycle=(128, "4.4.3: 128 bytes per tick"),
 )
 
 TPU_V1 = TINY.derive(
@@ -106,6 +125,9 @@ TPU_V1 = TINY.derive(
     memory_bytes_per_cycle=(Fraction(340, 7), "34 GB/s at 700 MHz, from the published TPU paper"),
     memory_latency_cycles=(100, OURS),
     memory_outstanding=(256, "our choice: 64 bytes each, above bandwidth times latency"),
+    lanes=(256, "our choice: TPU v1 activates a row of 256 sums per cycle"),
+    sfu_lanes=(16, OURS),
+    handoff_bytes_per_cycle=(1024, "our choice: one accumulator row per cycle"),
     clock_hz=(700_000_000, "700 MHz, from the published TPU paper"),
 )
 
@@ -123,12 +145,18 @@ ASCEND_910 = TINY.derive(
     memory_latency_cycles=(200, OURS),
     memory_outstanding=(256, "our choice: 128 bytes each, above bandwidth times latency"),
     memory_transaction_bytes=(128, OURS),
+    lanes=(128, "4.6.2: a vector of 256 bytes is 128 elements of 16 bits"),
+    sfu_lanes=(16, "4.6.2: 256 exponential groups of an attention block in 1024 cycles"),
+    handoff=("staged", "4.6.2: matrix and vector unit meet through the outer interface"),
+    handoff_bytes_per_cycle=(94, "4.6.2: 94 GB/s of the outer interface, at 1 GHz"),
     clock_hz=(1_000_000_000, "1 GHz: 94 GB/s is then 94 bytes per cycle"),
 )
 
-# What 4.6.2 changes from the 910 (direct path, doubled vector rate) lies outside the matrix core.
 ASCEND_950 = ASCEND_910.derive(
-    "64x64, 16 bits: one Ascend 950 core; its matrix core is taken to be the 910's (4.6.2)",
+    "64x64, 16 bits: one Ascend 950 core, with a direct path and two vector units (4.6.2)",
+    vector_units=(2, "4.6.2: two vector units beside one cube, which double the vector rate"),
+    handoff=("direct", "4.6.2: a private path between matrix and vector unit"),
+    handoff_bytes_per_cycle=(256, "4.6.2: 256 KiB in 1.024 us are 256 bytes per cycle at 1 GHz"),
 )
 
 PRESETS = {

@@ -1,23 +1,25 @@
-"""Store: moves finished accumulator rows to memory."""
+"""Store: moves finished rows of a bank or vector slot to memory."""
 
 from amaranth import *
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .commands import ADDRESS_BITS, request_layout, row_layout, store_layout
 from .status import StoreStatus
+from .vector_commands import vector_element_bits, vector_slot_elements, vector_slots
 
 __all__ = ["StoreUnit"]
 
 
 class StoreUnit(wiring.Component):
-    """Requests the store at the head of its queue when its bank is full, then reads the bank.
+    """Requests the store at the head of its queue when its result is there, then reads the rows.
 
-    One row is read per cycle from the cycle in which the descriptor starts; the bank is freed,
-    and the next store may be requested, when all rows are read and the descriptor has left the
-    channel.
+    The result of a bank is there when the bank is full, that of a vector slot when the slot holds
+    one or, without `wait`, at once; it is used up at the start. One row is read per cycle from
+    the cycle in which the descriptor starts; the bank or slot is freed, and the next store may be
+    requested, when all rows are read and the descriptor has left the channel.
 
-    Status, first that applies: `BUSY` a store reads its bank or occupies the channel; without a
+    Status, first that applies: `BUSY` a store reads its rows or occupies the channel; without a
     command `DRAIN`, `IDLE`; with one `RESULT`, `MEMORY`.
 
     Parameters
@@ -32,6 +34,8 @@ class StoreUnit(wiring.Component):
         Requests.
     banks_full : In(accumulator_banks)
         One bit a bank.
+    results : In(vector_slots)
+        One bit a vector slot: it holds a result.
     stays : In(1)
         The store that occupies the channel still does so in the next cycle.
     under_way : In(1)
@@ -42,6 +46,9 @@ class StoreUnit(wiring.Component):
         The bank is free after this cycle.
     data : In(cols * accumulator)
         The row read in the cycle before.
+    vector_read, use, vector_release : Out(1), vector_slot, vector_unit, vector_address : Out
+        The same for a vector slot; `use`: its result is used up.
+    vector_data : In(ArrayLayout(element, cols))
     write : Out(stream, always_ready)
         Rows for memory, each with its address and real bytes.
     status : Out(StoreStatus)
@@ -55,6 +62,7 @@ class StoreUnit(wiring.Component):
             "i": In(stream.Signature(store_layout(design))),
             "o": Out(stream.Signature(request_layout(design, "store"))),
             "banks_full": In(design.accumulator_banks),
+            "results": In(vector_slots(design)),
             "stays": In(1),
             "under_way": In(1),
             "read": Out(1),
@@ -62,24 +70,33 @@ class StoreUnit(wiring.Component):
             "row": Out(range(design.accumulator_rows)),
             "release": Out(1),
             "data": In(design.cols * design.accumulator_bits),
+            "vector_read": Out(1),
+            "vector_slot": Out(range(vector_slots(design))),
+            "vector_unit": Out(range(design.vector_units)),
+            "vector_address": Out(range(vector_slot_elements(design))),
+            "use": Out(1),
+            "vector_release": Out(1),
+            "vector_data": In(data.ArrayLayout(signed(vector_element_bits(design)),
+                                               design.cols)),
             "write": Out(stream.Signature(row_layout(design), always_ready=True)),
             "status": Out(StoreStatus),
         })
 
     def elaborate(self, platform):
         m = Module()
-        design = self._design
         store, request = self.i.payload, self.o.payload
         active = Signal()                                      # started, not yet done
-        count = Signal(range(design.accumulator_rows + 1))     # rows read
-        full = Signal()
+        count = Signal(range(self._design.accumulator_rows + 1))  # rows read
+        there = Signal()
         starts = Signal()
         reading = Signal()
         all_read = Signal()
+        ends = Signal()
         address = Signal(ADDRESS_BITS)
         m.d.comb += [
-            full.eq(self.banks_full.bit_select(store.bank, 1)),
-            self.o.valid.eq(self.i.valid & full & ~active),
+            there.eq(Mux(store.vector, ~store.wait | self.results.bit_select(store.bank, 1),
+                         self.banks_full.bit_select(store.bank, 1))),
+            self.o.valid.eq(self.i.valid & there & ~active),
             request.base.eq(store.base),
             request.rows.eq(store.rows),
             request.bytes_per_row.eq(store.bytes_per_row),
@@ -87,44 +104,85 @@ class StoreUnit(wiring.Component):
             starts.eq(self.o.valid & self.o.ready),
             reading.eq(starts | (active & (count != store.rows))),
             all_read.eq((count + reading) == store.rows),
-            self.read.eq(reading),
+            self.read.eq(reading & ~store.vector),
             self.bank.eq(store.bank),
             self.row.eq(store.acc_row + count),
-            self.release.eq((starts | active) & all_read & ~self.stays),
-            self.i.ready.eq(self.release),
+            ends.eq((starts | active) & all_read & ~self.stays),
+            self.release.eq(ends & ~store.vector & ~store.keep),
+            self.i.ready.eq(ends),
         ]
-        with m.If(self.release):
+        with m.If(ends):
             m.d.sync += [active.eq(0), count.eq(0)]
         with m.Else():
             m.d.sync += [active.eq(starts | active), count.eq(count + reading)]
         with m.If(reading):
             m.d.sync += address.eq(Mux(starts, store.base, address + store.row_stride))
-
-        # The row's data arrives in the next cycle, with the address registered beside it.
-        row_bytes = Signal.like(store.bytes_per_row)
-        m.d.sync += [self.write.valid.eq(reading), row_bytes.eq(store.bytes_per_row)]
-        m.d.comb += [
-            self.write.payload.address.eq(address),
-            self.write.payload.bytes.eq(row_bytes),
-            self.write.payload.data.eq(self._bytes()),
-        ]
+        self._elaborate_vector(m, starts, reading, ends)
+        self._elaborate_write(m, reading, address)
 
         with m.If(starts | active):
             m.d.comb += self.status.eq(StoreStatus.BUSY)
         with m.Elif(~self.i.valid):
             m.d.comb += self.status.eq(Mux(self.under_way, StoreStatus.DRAIN,
                                            StoreStatus.IDLE))
-        with m.Elif(~full):
+        with m.Elif(~there):
             m.d.comb += self.status.eq(StoreStatus.RESULT)
         with m.Else():
             m.d.comb += self.status.eq(StoreStatus.MEMORY)
         return m
 
-    def _bytes(self):
+    def _elaborate_vector(self, m, starts, reading, ends):
+        """Rows of a vector slot: each unit in turn, then the next address."""
+        store = self.i.payload
+        unit = Signal.like(self.vector_unit)
+        place = Signal.like(self.vector_address)
+        m.d.comb += [
+            self.vector_read.eq(reading & store.vector),
+            self.vector_slot.eq(store.bank),
+            self.vector_unit.eq(Mux(starts, 0, unit)),
+            self.vector_address.eq(Mux(starts, store.acc_row, place)),
+            self.use.eq(starts & store.vector & store.wait),
+            self.vector_release.eq(ends & store.vector & ~store.keep),
+        ]
+        with m.If(self.vector_read):
+            last_unit = self.vector_unit == self._design.vector_units - 1
+            m.d.sync += [
+                unit.eq(Mux(last_unit, 0, self.vector_unit + 1)),
+                place.eq(self.vector_address + Mux(last_unit, store.pitch, 0)),
+            ]
+
+    def _elaborate_write(self, m, reading, address):
+        """The row's data arrives in the next cycle, with the address registered beside it."""
+        store, row = self.i.payload, self.write.payload
+        nbytes = Signal.like(store.bytes_per_row, name="row_bytes")
+        vector = Signal(name="row_of_vector")
+        element_bytes = Signal.like(store.element_bytes, name="row_element_bytes")
+        m.d.sync += self.write.valid.eq(reading)
+        with m.If(reading):
+            m.d.sync += [nbytes.eq(store.bytes_per_row), vector.eq(store.vector),
+                         element_bytes.eq(store.element_bytes)]
+        m.d.comb += [row.address.eq(address), row.bytes.eq(nbytes)]
+        with m.If(~vector):
+            m.d.comb += row.data.eq(self._accumulators())
+        with m.Else():
+            with m.Switch(element_bytes):
+                for size in range(1, 8):
+                    with m.Case(size):
+                        m.d.comb += row.data.eq(self._elements(8 * size))
+
+    def _accumulators(self):
         """The row with each accumulator sign-extended to whole bytes."""
         bits, width = self._design.accumulator_bits, 8 * self._design.result_element_bytes
-        words = [self.data[col * bits:(col + 1) * bits].as_signed()
-                 for col in range(self._design.cols)]
         if width == bits:
             return self.data
+        words = [self.data[col * bits:(col + 1) * bits].as_signed()
+                 for col in range(self._design.cols)]
         return Cat(Cat(word, word[-1].replicate(width - bits)) for word in words)
+
+    def _elements(self, width):
+        """The row with `width` low bits of each element, as far as it is written."""
+        words = []
+        for element in self.vector_data:
+            missing = max(0, width - len(element))
+            words.append(Cat(element[:width], element[-1].replicate(missing)))
+        return Cat(*words)[:len(self.write.payload.data)]

@@ -10,7 +10,7 @@ from ..rtl.formats import IntegerFormat
 from .program import Output, Program
 from .tiling import Slice, Tile, Tiling
 
-__all__ = ["GemmBuilder"]
+__all__ = ["GemmBuilder", "keep_shapes", "row_bytes"]
 
 
 @dataclass
@@ -100,8 +100,8 @@ class GemmBuilder:
             program.loads.extend(operands)
             if weights is not None:
                 program.loads.append(weights)
-        program.preload = _keep_shapes(program.preload)
-        program.loads = _keep_shapes(program.loads)
+        program.preload = keep_shapes(program.preload)
+        program.loads = keep_shapes(program.loads)
         return program
 
     def _position(self, filling: _Filling, index: int) -> int:
@@ -150,7 +150,7 @@ class GemmBuilder:
                bits: int) -> tuple[int, int]:
         """Put a matrix into memory, each row tile by tile in whole bytes; base and row stride."""
         if matrix is None:
-            stride = sum(_bytes(tile.size, bits) for tile in tiles)
+            stride = sum(row_bytes(tile.size, bits) for tile in tiles)
             return self._program.place(rows * stride), stride
         packed = np.concatenate(
             [self._format.pack_rows(matrix[:, tile.start:tile.start + tile.size], bits)
@@ -170,7 +170,7 @@ class GemmBuilder:
             Destination.WEIGHT,
             product.b_base + inner.start * product.b_stride
             + n_index * self._design.weight_row_bytes,
-            inner.size, _bytes(columns.size, self._format.weight_bits), product.b_stride))
+            inner.size, row_bytes(columns.size, self._format.weight_bits), product.b_stride))
 
     def _load_slice(self, product: "_Product", part: Slice,
                     fresh: bool) -> tuple[_Filling, int]:
@@ -190,13 +190,13 @@ class GemmBuilder:
             Destination.OPERAND,
             product.a_base + part.rows.start * product.a_stride
             + part.column * self._column_bytes(tiling),
-            part.rows.size, _bytes(elements, self._format.activation_bits), product.a_stride,
+            part.rows.size, row_bytes(elements, self._format.activation_bits), product.a_stride,
             slot=filling.slot, word=row // port))
         return filling, row
 
     def _column_bytes(self, tiling: Tiling) -> int:
         """Bytes of a full column tile of the operand in memory."""
-        return _bytes(tiling.operand_columns[0].size, self._format.activation_bits)
+        return row_bytes(tiling.operand_columns[0].size, self._format.activation_bits)
 
     def _add_job(self, filling: _Filling, row: int, job: ArrayJob) -> None:
         number = len(self._jobs)
@@ -241,11 +241,12 @@ def _padded(job: ArrayJob, rows: int) -> list[ArrayJob]:
     return jobs
 
 
-def _bytes(elements: int, bits: int) -> int:
+def row_bytes(elements: int, bits: int) -> int:
+    """Bytes of packed elements, rounded up."""
     return -(-elements * bits // 8)
 
 
-def _keep_shapes(loads: list[Load]) -> list[Load]:
+def keep_shapes(loads: list[Load]) -> list[Load]:
     """Mark the loads that have the shape of the one before to the same destination."""
     latest: dict[Destination, tuple[int, int, int]] = {}
     marked = []

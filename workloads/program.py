@@ -6,8 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..rtl.commands import ArrayJob, Load, Store
+from ..rtl.vector_commands import Handoff, VectorCommand
 
-__all__ = ["MemoryImage", "Output", "Program"]
+__all__ = ["Command", "MemoryImage", "Output", "Program"]
+
+Command = Load | ArrayJob | VectorCommand | Handoff | Store
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,8 @@ class Program:
 
     Attributes
     ----------
-    loads, jobs, stores : list
-        Commands of loader, array and store.
+    loads, jobs, vectors, handoffs, stores : list
+        Commands of loader, array, vector unit, hand-off and store.
     preload : list of Load
         Executed before the run and not counted: data that is in the buffers when it starts.
     images : list of MemoryImage
@@ -59,16 +62,19 @@ class Program:
     """
     loads: list[Load] = field(default_factory=list)
     jobs: list[ArrayJob] = field(default_factory=list)
+    vectors: list[VectorCommand] = field(default_factory=list)
+    handoffs: list[Handoff] = field(default_factory=list)
     stores: list[Store] = field(default_factory=list)
     preload: list[Load] = field(default_factory=list)
     images: list[MemoryImage] = field(default_factory=list)
     outputs: list[Output] = field(default_factory=list)
     memory_bytes: int = 0
 
-    def queue(self, name: str) -> SequenceOf[Load | ArrayJob | Store]:
-        """The commands of the queue "loader", "array" or "store"."""
-        queues: dict[str, SequenceOf[Load | ArrayJob | Store]] = {
-            "loader": self.loads, "array": self.jobs, "store": self.stores}
+    def queue(self, name: str) -> SequenceOf[Command]:
+        """The commands of the queue "loader", "array", "vector", "handoff" or "store"."""
+        queues: dict[str, SequenceOf[Command]] = {
+            "loader": self.loads, "array": self.jobs, "vector": self.vectors,
+            "handoff": self.handoffs, "store": self.stores}
         return queues[name]
 
     def place(self, nbytes: int) -> int:

@@ -8,7 +8,8 @@ from ...rtl.commands import Destination
 from ...rtl.status import UNITS
 from ...workloads.program import Program
 from .durations import Durations
-from .intervals import Activity
+from .activity import Activity
+from .intervals import NEVER, overlap, sweep
 
 __all__ = ["count"]
 
@@ -16,7 +17,9 @@ __all__ = ["count"]
 def count(program: Program, run: Activity, durations: Durations) -> dict[str, int]:
     """Every counter of `rtl/counters.py` for a scheduled run, by its dotted name."""
     counters = {"cycles": run.cycles, "span": run.cycles - run.first_start,
-                "exposed_requests": _exposed(run)}
+                "exposed_requests": _exposed(run),
+                "both_busy": overlap(run.units["array"].get("busy", NEVER),
+                                     run.units["vector"].get("busy", NEVER))}
     for unit, statuses in UNITS.items():
         intervals = run.units[unit]
         idle = run.cycles
@@ -32,18 +35,8 @@ def count(program: Program, run: Activity, durations: Durations) -> dict[str, in
 
 def _exposed(run: Activity) -> int:
     """Times in which something is under way in the memory and nothing else happens."""
-    steps = []
-    for weight, intervals in ((1 << 32, run.moving), (1, run.under_way)):
-        for part in intervals:
-            steps.append(np.stack((part.first, np.full_like(part.first, weight)), axis=1))
-            steps.append(np.stack((part.end, np.full_like(part.end, -weight)), axis=1))
-    events = np.concatenate(steps)
-    if not len(events):
-        return 0
-    events = events[np.argsort(events[:, 0], kind="stable")]
-    _times, places = np.unique(events[:, 0], return_index=True)
-    level = np.cumsum(np.add.reduceat(events[:, 1], places))
-    waits = (level > 0) & (level < 1 << 32)
+    times, levels = sweep([run.moving, run.under_way])
+    waits = (levels[0] == 0) & (levels[1] > 0)
     return int((waits & ~np.concatenate(([False], waits[:-1]))).sum())
 
 
@@ -59,11 +52,18 @@ def _work(program: Program, durations: Durations) -> Mapping[str, int]:
         preloaded = any(load.destination == Destination.WEIGHT for load in program.preload)
         weight_rows = design.rows * (sum(job.new_weights for job in program.jobs) - preloaded)
         accumulator_rows = rows
+    staged = design.handoff == "staged"
+    handoff_bytes = sum(command.rows * command.length * command.element_bytes
+                        for command in program.handoffs) * (2 if staged else 1)
     return {
         "activation_rows": rows,
         "accumulator_rows": accumulator_rows,
         "useful_macs": sum(job.rows * job.inner * job.outer for job in program.jobs),
         "weight_rows": weight_rows,
+        "vector_commands": len(program.vectors),
+        "handoffs": len(program.handoffs),
+        "handoff_bytes": handoff_bytes,
+        "exchange_bytes": handoff_bytes if staged else 0,
         "loads": len(program.loads),
         "stores": len(program.stores),
         "bytes_read": sum(load.rows * load.bytes_per_row for load in program.loads),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ...workloads.program import Program
 from .counters import count
 from .durations import Durations
-from .intervals import Activity, activity
+from .activity import Activity, activity
 from .schedule import schedule
 
 __all__ = ["CycleRun", "run_cycle_model"]

@@ -6,7 +6,8 @@ from typing import Any, TextIO
 import numpy as np
 
 from ...rtl import Design
-from .intervals import Activity, Intervals
+from .activity import Activity
+from .intervals import Intervals
 
 __all__ = ["MAX_EVENTS", "write_trace"]
 
@@ -19,6 +20,7 @@ _COLOURS = {
     "weights": "terrible", "operands": "bad", "accumulator": "yellow", "output": "yellow",
     "weight_shift": "thread_state_iowait", "slot": "bad", "fifo": "yellow", "store": "olive",
     "port": "thread_state_iowait", "result": "yellow", "memory": "olive",
+    "input": "bad", "pipeline": "thread_state_iowait", "scores": "bad", "probabilities": "bad",
 }
 
 

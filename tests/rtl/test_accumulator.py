@@ -11,7 +11,7 @@ from cubewave.rtl import Design
 from cubewave.rtl.accumulator import Accumulators
 from cubewave.rtl.formats import IntegerFormat
 
-WATCH = ["free", "full", "o", "written", "overflow"]
+WATCH = ["free", "full", "o", "handoff_o", "written", "overflow"]
 NO_TAG = {"valid": 0}
 
 
@@ -46,7 +46,8 @@ class Model:
         banks, rows = design.accumulator_banks, design.accumulator_rows
         self.words = [[[0] * design.cols for _ in range(rows)] for _ in range(banks)]
         self.state = ["free"] * banks
-        self.tag, self.output, self.overflow = None, None, 0
+        self.tag, self.overflow = None, 0
+        self.output = {"o": None, "handoff_o": None}
 
     def _sums(self):
         half = 1 << IntegerFormat.of(self.design).sum_shape.width - 1
@@ -64,12 +65,25 @@ class Model:
         if any(fit(value, bits, "wrap") != value for value in exact) and not clear:
             self.overflow = 1
 
+    def _read(self, inputs, reader, bank_name, row_name, state, in_use):
+        """Perhaps read a bank that nobody else uses, and free it; returns the row."""
+        rng = self.rng
+        bank, row = rng.randrange(len(state)), rng.randrange(len(self.words[0]))
+        if state[bank] == "free" or bank in in_use:
+            return None
+        in_use.add(bank)
+        inputs.update({f"{reader}read": 1, bank_name: bank, row_name: row})
+        if state[bank] == "full" and rng.random() < 0.4:
+            inputs.update({f"{reader}release": 1, f"{reader}release_bank": bank})
+            self.state[bank] = "free"
+        return list(self.words[bank][row])
+
     def cycle(self):
         """The inputs and outputs of one cycle."""
         rng, banks, rows = self.rng, len(self.words), len(self.words[0])
         bits = {kind: sum(1 << bank for bank in range(banks) if self.state[bank] == kind)
                 for kind in ("free", "full")}
-        expected = {**bits, "o": self.output, "written": int(self.tag is not None),
+        expected = {**bits, **self.output, "written": int(self.tag is not None),
                     "overflow": self.overflow}
         inputs = {"tag": NO_TAG, "sums": self._sums(), "take": 0, "take_bank": 0, "read": 0,
                   "release": 0, "release_bank": rng.randrange(banks),
@@ -92,14 +106,13 @@ class Model:
         if state[bank] == "free":
             inputs.update(take=1, take_bank=bank)
             self.state[bank] = "filling"
-        self.output = None
-        bank = rng.randrange(banks)
-        if state[bank] != "free" and (tag is None or tag["bank"] != bank):
-            inputs.update(read=1, read_bank=bank)
-            self.output = list(self.words[bank][inputs["read_row"]])
-            if state[bank] == "full" and rng.random() < 0.4:
-                inputs.update(release=1, release_bank=bank)
-                self.state[bank] = "free"
+        inputs |= {f"handoff_{name}": inputs[old] for name, old in (
+            ("read", "read"), ("release", "release"), ("release_bank", "read_bank"),
+            ("bank", "release_bank"), ("row", "read_row"))}
+        in_use = {tag["bank"]} if tag else set()
+        for reader, (bank, row) in (("", ("read_bank", "read_row")),
+                                    ("handoff_", ("handoff_bank", "handoff_row"))):
+            self.output[f"{reader}o"] = self._read(inputs, reader, bank, row, state, in_use)
         if inputs["clear"]:
             self.overflow = 0
         if self.tag is not None:
@@ -114,8 +127,9 @@ def check(design, rng, cycles=150, large=0.1, finishes=0.2):
     model = Model(design, rng, large, finishes)
     steps, expected = zip(*(model.cycle() for _ in range(cycles)))
     for cycle, (got, want) in enumerate(zip(run(design, steps), expected, strict=True)):
-        if want["o"] is None:
-            got["o"] = None
+        for name in ("o", "handoff_o"):
+            if want[name] is None:
+                got[name] = None
         assert got == want, f"cycle {cycle}"
 
 
@@ -213,6 +227,26 @@ def test_one_bank_drains_while_the_other_fills():
     assert [row["full"] for row in got] == [0] * filled + [1] * 4 + [0] * 6
 
 
+def test_store_hand_off_and_array_at_the_same_time():
+    """Three banks: one is stored, one handed off and one filled, a row of each in every cycle."""
+    steps = [{}]
+    for bank in range(2):
+        steps += overlap(*(update(bank, row, [10 * bank + row], finish=int(row == 3), store=1)
+                           for row in range(4)))
+    fill = overlap(*(update(2, row, [20 + row]) for row in range(4)))
+    for row in range(4):
+        fill[row] |= {"read": 1, "read_bank": 0, "read_row": row, "release": int(row == 3),
+                      "handoff_read": 1, "handoff_bank": 1, "handoff_row": 3 - row,
+                      "handoff_release": int(row == 3), "handoff_release_bank": 1}
+    got = run(make(banks=3, rows=4), steps + fill + readback(2, range(4)))
+    together = got[len(steps) + 1:len(steps) + 5]
+    assert [row["o"] for row in together] == [[0], [1], [2], [3]]
+    assert [row["handoff_o"] for row in together] == [[13], [12], [11], [10]]
+    assert rows_read(got, 4) == [[20], [21], [22], [23]]
+    assert [row["full"] for row in got[len(steps):]] == [3] * 4 + [0] * 6
+    assert got[-1]["free"] == 7
+
+
 @pytest.mark.parametrize("bits", [16, 17, 18, 32, 48])
 @pytest.mark.parametrize("overflow", ["wrap", "saturate"])
 def test_edges_of_the_range(bits, overflow):
@@ -229,8 +263,8 @@ def test_edges_of_the_range(bits, overflow):
                           for number, value in enumerate(reach)))
         got = run(design, steps + readback(0, [0]) + overlap(update(0, 0, [sign], 1))
                   + readback(0, [0]) + [{"clear": 1}, {}])
-        assert got[len(steps) + 1] == {"free": 1, "full": 0, "o": [edge], "written": 0,
-                                       "overflow": 0}
+        assert got[len(steps) + 1] | {"handoff_o": None} == {
+            "free": 1, "full": 0, "o": [edge], "handoff_o": None, "written": 0, "overflow": 0}
         assert got[-3]["o"] == [edge if overflow == "saturate" else -edge - 1]
         assert [row["overflow"] for row in got[-5:]] == [0, 1, 1, 1, 0]
 

@@ -14,13 +14,13 @@ from cubewave.rtl.commands import ArrayJob
 from cubewave.rtl.status import ArrayStatus
 
 WATCH = ["i.ready", "shift", "enter", "slot", "row", "unsigned", "turn", "release", "take",
-         "bank", "tag", "macs", "running", "status"]
+         "bank", "take_group", "release_group", "group", "tag", "macs", "running", "status"]
 LATENCY = 4  # cycles from a row's entry to its retirement, so also most rows in flight
 
 
 def make(rows=3, double_buffer=True):
     return Design(rows=rows, cols=2, weight_double_buffer=double_buffer, input_slots=3,
-                  slot_bytes=rows * 6, accumulator_banks=2, accumulator_rows=8)
+                  slot_bytes=rows * 6, accumulator_banks=2, accumulator_rows=8, handoff_slots=3)
 
 
 class Fifo:
@@ -62,12 +62,15 @@ class Model:
             inner=rng.randint(1, design.rows), outer=rng.randint(1, 2), new_weights=int(new),
             last_use=int(self.uses_left == 0), free_slot=rng.randrange(2),
             unsigned=rng.randrange(2), accumulate=rng.randrange(2), take_bank=rng.randrange(2),
-            finish_bank=rng.randrange(2), store=rng.randrange(2))
+            finish_bank=rng.randrange(2), store=rng.randrange(2),
+            group=rng.randrange(3), take_group=rng.randrange(2), free_group=rng.randrange(2))
 
     def _conditions(self, inputs):
         """Whether the bank, the slot and the weights of the job at the head are there."""
         job = self.job
-        return (not job.take_bank or inputs["banks_free"] >> job.bank & 1,
+        bank = not job.take_bank or inputs["banks_free"] >> job.bank & 1
+        group = not job.take_group or not inputs["groups_taken"] >> job.group & 1
+        return (bank and group,
                 inputs["slots_ready"] >> job.slot & 1, not job.new_weights or self.loaded)
 
     def _status(self, enter, inputs):
@@ -102,6 +105,8 @@ class Model:
         inputs = {"i.valid": int(job is not None), "clear": int(rng.random() < 0.03),
                   "slots_ready": sum(1 << slot for slot in range(3) if rng.random() < self.chance),
                   "banks_free": sum(1 << bank for bank in range(2) if rng.random() < self.chance),
+                  "groups_taken": sum(1 << group for group in range(3)
+                                      if rng.random() > self.chance),
                   "retire": int(now in self.in_flight), "i.payload": job and job._asdict()}
         enter = int(job is not None and (not first or all(self._conditions(inputs))))
         last = enter and self.count == job.rows - 1
@@ -113,13 +118,15 @@ class Model:
         expected = {
             "i.ready": int(last), "shift": shift, "enter": enter, "turn": turn,
             "release": int(last and job.free_slot),
-            "take": int(enter and first and job.take_bank), "running": int(bool(self.in_flight)),
-            "status": self._status(enter, inputs), "tag": None, "slot": None, "row": None,
-            "unsigned": None, "bank": None, "macs": None}
+            "take": int(enter and first and job.take_bank),
+            "take_group": int(enter and first and job.take_group),
+            "release_group": int(last and job.free_group), "group": None,
+            "running": int(bool(self.in_flight)), "status": self._status(enter, inputs),
+            "tag": None, "slot": None, "row": None, "unsigned": None, "bank": None, "macs": None}
         if enter:
             expected |= {
                 "slot": job.slot, "row": job.row + self.count, "unsigned": job.unsigned,
-                "bank": job.bank, "macs": job.inner * job.outer, "tag": {
+                "bank": job.bank, "group": job.group, "macs": job.inner * job.outer, "tag": {
                     "valid": 1, "bank": job.bank, "row": job.acc_row + self.count,
                     "accumulate": job.accumulate, "finish": int(last and job.finish_bank),
                     "store": job.store}}
@@ -153,7 +160,7 @@ def run(design, steps):
         row["status"] = ArrayStatus(row["status"])
         if not row["enter"]:
             assert not row["tag"]["valid"]
-            row |= dict.fromkeys(["tag", "slot", "row", "unsigned", "bank", "macs"])
+            row |= dict.fromkeys(["tag", "slot", "row", "unsigned", "bank", "group", "macs"])
     return rows
 
 
@@ -195,6 +202,21 @@ def test_status_order(entered, valid, running, bank_free, slot_ready, whole, shi
              (whole or shifting, "WEIGHT_SHIFT"), (1, "WEIGHTS")]
     row = run(make(), [*entered_steps, step])[-1]
     assert row["status"].name == next(name for holds, name in order if holds)
+
+
+@pytest.mark.parametrize("take_bank,take_group,bank_free,group_taken",
+                         list(product([0, 1], repeat=4)))
+def test_a_job_needs_its_bank_and_its_group(take_bank, take_group, bank_free, group_taken):
+    before = {**READY, "i.payload": job(new_weights=0)}
+    step = {"i.valid": 1, "slots_ready": 7, "banks_free": 2 * bank_free,
+            "groups_taken": 4 * group_taken + 3,
+            "i.payload": job(new_weights=0, take_bank=take_bank, take_group=take_group, group=2,
+                             free_group=1)}
+    row = run(make(), [before, step])[-1]
+    enters = int((not take_bank or bank_free) and not (take_group and group_taken))
+    assert row["enter"] == enters and row["take_group"] == (take_group and enters)
+    assert row["release_group"] == enters
+    assert row["status"].name == ("BUSY" if enters else "ACCUMULATOR")
 
 
 def test_rows_in_flight_up_to_the_limit():

@@ -15,7 +15,10 @@ from cubewave.rtl.core import Core
 from cubewave.rtl.counters import CounterBank
 from cubewave.rtl.delay import Delay
 from cubewave.rtl.drain_tags import DrainTags
+from cubewave.rtl.exchange import Exchange
 from cubewave.rtl.formats import IntegerFormat
+from cubewave.rtl.handoff import HandoffUnit
+from cubewave.rtl.handoff_formats import ProbabilityFormat, ScoreFormat
 from cubewave.rtl.loader import Loader
 from cubewave.rtl.mac import WeightStationaryCell
 from cubewave.rtl.machine import Machine
@@ -32,6 +35,7 @@ from cubewave.rtl.queue import Queue
 from cubewave.rtl.sequencer import Sequencer
 from cubewave.rtl.skew import Skew
 from cubewave.rtl.store import StoreUnit
+from cubewave.rtl.vector_fill import VectorFill
 from cubewave.rtl.weight_fifo import WeightFifo
 
 SMALLEST = Design(
@@ -53,6 +57,8 @@ COMPONENTS = {
     "counters": lambda design: CounterBank(),
     "delay": lambda design: Delay(shape=signed(5), cycles=design.rows),
     "drain_tags": lambda design: DrainTags(design=design),
+    "exchange": lambda design: Exchange(design=design),
+    "handoff": lambda design: HandoffUnit(design=design),
     "loader": lambda design: Loader(design=design),
     "mac": lambda design: WeightStationaryCell(
         format=IntegerFormat.of(design), double_buffer=design.weight_double_buffer,
@@ -60,7 +66,7 @@ COMPONENTS = {
     "machine": lambda design: Machine(design=design, lines=2, commands=1),
     "matrix_unit": lambda design: MatrixUnit(design=design),
     "memory_channel": lambda design: MemoryChannel(design=design, lines=2),
-    "memory_mover": lambda design: MemoryMover(design=design, row_bits=7, line_bytes=2),
+    "memory_mover": lambda design: MemoryMover(design=design, row_bits=7, line_bytes=2, lanes=2),
     "memory_storage": lambda design: MemoryStorage(design=design, readers=1, lines=2),
     "mesh": lambda design: Mesh(format=IntegerFormat.of(design), rows=design.rows,
                                 cols=design.cols),
@@ -74,10 +80,15 @@ COMPONENTS = {
         design=dataclasses.replace(design, **OUTPUT_STATIONARY)),
     "output_mesh": lambda design: OutputMesh(format=IntegerFormat.of(design), rows=design.rows,
                                              cols=design.cols, mac_latency=design.mac_latency),
+    "probability_format": lambda design: ProbabilityFormat(design=design),
     "queue": lambda design: Queue(shape=7, depth=design.weight_fifo_depth),
+    "score_format": lambda design: ScoreFormat(design=design),
     "sequencer": lambda design: Sequencer(shape=7, depth=design.weight_fifo_depth),
     "skew": lambda design: Skew(shape=signed(4), lanes=design.rows),
+    "staged_handoff": lambda design: HandoffUnit(
+        design=dataclasses.replace(design, handoff="staged")),
     "store": lambda design: StoreUnit(design=design),
+    "vector_fill": lambda design: VectorFill(design=design),
     "weight_fifo": lambda design: WeightFifo(design=design),
 }
 LARGE = {"machine", "core", "output_core"}

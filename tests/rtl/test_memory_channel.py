@@ -13,13 +13,14 @@ from cubewave.rtl.commands import Destination
 from cubewave.rtl.memory_channel import MemoryChannel
 from cubewave.rtl.memory_timing import MemoryTiming
 
-WEIGHT, OPERAND = Destination.WEIGHT, Destination.OPERAND
+WEIGHT, OPERAND, VECTOR = Destination
 LINES = 16
 STATE = ["loading", "storing", "store_next", "store_stays", "loads_under_way",
          "stores_under_way"]
 WATCH = [f"core.{name}" for name in (
     *STATE, "load.ready", "store.ready", "request_bytes", "request_transactions",
-    "weights.valid", "weights.payload", "operands.valid", "operands.payload")]
+    "weights.valid", "weights.payload", "operands.valid", "operands.payload", "vectors.valid",
+    "vectors.payload")]
 
 
 def make(bandwidth="unlimited", latency=2, port=1, outstanding=16, transaction=64, **fields):
@@ -41,7 +42,7 @@ class Model:
         self.design, self.timing = design, MemoryTiming.of(design)
         self.memory = bytearray(contents)
         self.now, self.free_at, self.last_kind = 0, 0, None
-        self.port_free_at = {WEIGHT: 0, OPERAND: 0}
+        self.port_free_at = dict.fromkeys(Destination, 0)
         self.reads = {}      # cycle -> destination -> read of that cycle
         self.beats = {}      # cycle -> destination -> beat of that cycle
         self.under_way = {"load": -1, "store": -1}  # last cycle with data under way
@@ -70,7 +71,8 @@ class Model:
         occupied = self.last_kind if now < self.free_at else None
         out |= {"loading": int(occupied == "load"), "storing": int(occupied == "store"),
                 "store_stays": int(occupied == "store" and now + 1 < self.free_at)}
-        for name, destination in (("weights", WEIGHT), ("operands", OPERAND)):
+        for name, destination in (("weights", WEIGHT), ("operands", OPERAND),
+                                  ("vectors", VECTOR)):
             beat = self.beats.get(now, {}).get(destination)
             out |= {f"{name}.valid": int(beat is not None), f"{name}.payload": beat}
         self._move(row)
@@ -87,7 +89,7 @@ class Model:
         if kind == "store":
             self.under_way["store"] = self.now + max(occupancy, rows) + latency - 1
             return
-        port = self.design.buffer_port_rows
+        port = 1 if request["destination"] is VECTOR else self.design.buffer_port_rows
         beats = -(-rows // port)
         hold = max(occupancy, beats)
         complete = self.now + hold + latency + MemoryChannel.LATENCY
@@ -105,12 +107,18 @@ class Model:
         size = len(self.memory)
         for at, request, first, count, beat in self.reads.pop(self.now, ()):
             rows = []
-            for lane in range(self.design.buffer_port_rows):
+            vector = request["destination"] is VECTOR
+            for lane in range(1 if vector else self.design.buffer_port_rows):
                 start = request["base"] + (first + lane) * request["row_stride"]
                 rows.append(sum(self.memory[(start + place) % size] << 8 * place
                                 for place in range(request["bytes_per_row"]))
                             if lane < count else 0)
-            self.beats.setdefault(at, {})[request["destination"]] = {"rows": rows, **beat}
+            if vector:
+                data = {"row": rows[0], "bytes": request["bytes_per_row"],
+                        **{name: beat[name] for name in ("first", "last", "tag")}}
+            else:
+                data = {"rows": rows, **beat}
+            self.beats.setdefault(at, {})[request["destination"]] = data
         if row:
             for place, byte in enumerate(row["data"].to_bytes(6, "little")[:row["bytes"]]):
                 self.memory[(row["address"] + place) % size] = byte
@@ -120,12 +128,13 @@ def random_request(kind, rng, design):
     request = {"base": rng.randrange(200), "row_stride": rng.randint(0, 12)}
     if kind == "store":
         return request | {"rows": rng.randint(1, 4), "bytes_per_row": rng.randint(1, 6)}
-    destination = rng.choice([WEIGHT, OPERAND])
+    destination = rng.choice([WEIGHT, OPERAND, VECTOR])
     most_rows, most_bytes = (5, 3) if destination is WEIGHT else (7, 5)
     return request | {
         "destination": destination, "rows": rng.randint(1, most_rows),
         "bytes_per_row": rng.randint(1, most_bytes),
-        "tag": {"slot": rng.randrange(4), "word": rng.randrange(2), "last": rng.randrange(2)}}
+        "tag": {"slot": rng.randrange(4), "word": rng.randrange(2), "last": rng.randrange(2),
+                "pitch": rng.randrange(9), "element_bytes": rng.randrange(8)}}
 
 
 def play(design, model, arrivals, cycles, rng=None):
@@ -181,7 +190,7 @@ def run(design, contents, steps):
                 row[f"core.{kind}.ready"] = None
         if not starts:
             row["core.request_bytes"] = row["core.request_transactions"] = None
-        for name in ("weights", "operands"):
+        for name in ("weights", "operands", "vectors"):
             if not row[f"core.{name}.valid"]:
                 row[f"core.{name}.payload"] = None
     return rows
@@ -214,7 +223,8 @@ def test_any_requests(bandwidth, latency, port, outstanding, transaction, chance
 
 def load(destination=WEIGHT, rows=1, nbytes=2, base=0):
     return {"destination": destination, "base": base, "rows": rows, "bytes_per_row": nbytes,
-            "row_stride": nbytes, "tag": {"slot": 0, "word": 0, "last": 1}}
+            "row_stride": nbytes,
+            "tag": {"slot": 0, "word": 0, "last": 1, "pitch": 2, "element_bytes": 1}}
 
 
 def store(rows=1, nbytes=6):
@@ -263,6 +273,23 @@ def test_data_is_complete_latency_after_the_hold(latency, bandwidth, rows, port,
     complete = 3 + hold + latency + MemoryChannel.LATENCY
     assert column(got, "weights.valid") == list(range(complete - beats + 1, complete + 1))
     assert column(got, "loads_under_way") == list(range(4, complete + 1))
+
+
+@pytest.mark.parametrize("port", [1, 3])
+@pytest.mark.parametrize("bandwidth,rows,hold", [("unlimited", 5, 5), (2, 3, 3), (1, 4, 8)])
+def test_rows_for_the_vector_slots_come_one_a_cycle(bandwidth, rows, hold, port):
+    """As many rows as it takes cycles, however many the other ports take."""
+    requests = [(3, "load", load(VECTOR, rows=rows)), (3, "load", load(VECTOR, rows=1))]
+    (began, _), got = starts(make(bandwidth, 2, port), requests)
+    assert began == [3, 3 + hold]
+    complete = 3 + hold + 2 + MemoryChannel.LATENCY
+    assert column(got, "vectors.valid")[:rows] == list(range(complete - rows + 1, complete + 1))
+
+
+def test_the_vector_port_is_a_port_of_its_own():
+    requests = [(0, "load", load(VECTOR, rows=5)), (1, "load", load(rows=5)),
+                (2, "load", load(OPERAND, rows=5)), (3, "load", load(VECTOR))]
+    assert starts(make(), requests)[0] == [[0, 1, 2, 5], []]
 
 
 def test_a_load_goes_first_in_a_tie():

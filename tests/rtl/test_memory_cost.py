@@ -14,10 +14,10 @@ BANDWIDTHS = [Fraction(1), Fraction(16), Fraction(7), Fraction(340, 7), Fraction
 WATCH = ["nbytes", "transactions", "occupancy", "beats"]
 
 
-def expected(timing, rows, bytes_per_row, row_stride):
+def expected(timing, rows, bytes_per_row, row_stride, vector=0):
     nbytes = rows * bytes_per_row
     return {"nbytes": nbytes, "occupancy": timing.occupancy(nbytes),
-            "beats": -(-rows // timing.port_rows),
+            "beats": rows if vector else -(-rows // timing.port_rows),
             "transactions": timing.transactions(rows, bytes_per_row, row_stride)}
 
 
@@ -31,7 +31,8 @@ def test_random_descriptors(bandwidth, latency, outstanding, transaction_bytes, 
     for number in range(60):
         nbytes = rng.choice([1, transaction_bytes, transaction_bytes + 1, rng.randint(1, 4095)])
         steps.append({"rows": rng.choice([1, 2, rng.randint(1, 255)]), "bytes_per_row": nbytes,
-                      "row_stride": nbytes if number % 3 == 0 else rng.randrange(1 << 40)})
+                      "row_stride": nbytes if number % 3 == 0 else rng.randrange(1 << 40),
+                      "vector": rng.randrange(2)})
     cost = MemoryCost(timing=timing, row_bits=8, row_bytes_bits=12)
     assert cost.timing == timing
     assert lockstep(cost, steps, WATCH) == [expected(timing, **step) for step in steps]

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """The mover against a model: which rows it reads in which cycle, and its beats."""
 
 import random
@@ -11,13 +12,16 @@ from cubewave.rtl import Design
 from cubewave.rtl.commands import Destination
 from cubewave.rtl.memory_mover import MemoryMover
 
-WATCH = ["i.ready", "address", "enable", "o.valid", "o.payload", "under_way"]
+WATCH = ["i.ready", "address", "enable", "o.valid", "o.payload", "bytes", "under_way"]
 MASK = (1 << 40) - 1
 LINE = 4  # bytes that the storage returns
 
 
-def make(port):
-    return Design(rows=7, cols=3, weight_bits=5, buffer_port_rows=port, slot_bytes=150)
+def make(port, row_bits):
+    """A mover of `port` lanes; the design's own number of rows a cycle is another."""
+    design = Design(rows=7, cols=3, weight_bits=5, buffer_port_rows=5, slot_bytes=150,
+                    handoff_slots=1)
+    return MemoryMover(design=design, row_bits=row_bits, line_bytes=LINE, lanes=port)
 
 
 def random_transfer(rng):
@@ -25,7 +29,8 @@ def random_transfer(rng):
             "rows": rng.randint(1, 7), "bytes_per_row": rng.randint(1, 2),
             "row_stride": rng.randrange(1 << 40),
             "tag": {"slot": rng.randrange(4), "word": rng.randrange(5),
-                    "last": rng.randrange(2)}}
+                    "last": rng.randrange(2), "pitch": rng.randrange(9),
+                    "element_bytes": rng.randrange(8)}}
 
 
 class Model:
@@ -58,6 +63,7 @@ class Model:
                   "i.payload": {"request": head, "first_at": self.first_at}}
         due = int(self.head is not None and self.request is None and now >= self.first_at)
         expected = {"i.ready": due, "o.valid": int(beat is not None), "o.payload": beat,
+                    "bytes": beat and self.beat[0],
                     "under_way": int(self.head is not None or self.request is not None
                                      or beat is not None)}
         if due:
@@ -85,11 +91,11 @@ class Model:
 def test_any_transfers(port, row_bits, late, seed):
     model = Model(port, row_bits, random.Random(seed), late)
     steps, expected = zip(*(model.cycle(10 + cycle) for cycle in range(90)))
-    mover = MemoryMover(design=make(port), row_bits=row_bits, line_bytes=LINE)
+    mover = make(port, row_bits)
     for cycle, (got, want) in enumerate(zip(lockstep(mover, steps, WATCH), expected)):
         got["address"] = got["address"][:want["enable"].bit_count()]
         if not want["o.valid"]:
-            got["o.payload"] = None
+            got["o.payload"] = got["bytes"] = None
         assert got == want, f"cycle {cycle}"
 
 
@@ -99,10 +105,17 @@ def test_latency_and_rate(rows, port):
     request = {**random_transfer(random.Random(0)), "rows": rows}
     steps = [{"i.valid": int(cycle <= 5), "now": cycle,
               "i.payload": {"request": request, "first_at": 5}} for cycle in range(20)]
-    mover = MemoryMover(design=make(port), row_bits=15, line_bytes=LINE)
+    mover = make(port, row_bits=15)
     got = lockstep(mover, steps, WATCH)
     beats = -(-rows // port)
     assert [cycle for cycle, row in enumerate(got) if row["o.valid"]] == [
         5 + MemoryMover.LATENCY + beat for beat in range(beats)]
     assert [cycle for cycle, row in enumerate(got) if row["under_way"]] == list(
         range(5 + MemoryMover.LATENCY + beats))
+
+
+@pytest.mark.parametrize("lanes,error", [
+    (0, "lanes must be from 1 to 16, not 0"), (17, "lanes must be from 1 to 16, not 17")])
+def test_lanes_are_checked(lanes, error):
+    with pytest.raises(ValueError, match=f"^{error}$"):
+        make(lanes, row_bits=15)

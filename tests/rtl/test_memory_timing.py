@@ -80,6 +80,13 @@ def test_hold_is_the_longer_of_channel_and_port(rows, port_rows, hold):
     assert timing(Fraction(16), port_rows=port_rows).hold(64, rows) == hold
 
 
+@pytest.mark.parametrize("rows,hold", [(1, 4), (4, 4), (5, 5), (9, 9)])
+@pytest.mark.parametrize("port_rows", [1, 2, 3])
+def test_vector_slots_take_one_row_a_cycle(rows, hold, port_rows):
+    assert timing(Fraction(16), port_rows=port_rows).hold(64, rows, vector=True) == hold
+    assert timing(None, port_rows=port_rows).beats(rows, vector=True) == rows
+
+
 @pytest.mark.parametrize("rows,bytes_per_row,stride,count", [
     (1, 1, 0, 1), (1, 64, 5, 1), (1, 65, 5, 2), (4, 16, 16, 1), (5, 16, 16, 2), (4, 16, 17, 4),
     (4, 65, 128, 8), (4, 65, 65, 5), (4, 64, 100, 4)])

@@ -34,7 +34,8 @@ def beats(design, rows, slot, word, last, rng):
 class Model:
     """Random legal stimulus, cycle by cycle, and what must come out of it.
 
-    A slot is filled by one load or two, each beginning at a word of its own.
+    A slot is filled by one load or two, each beginning at a word of its own, or by hand-offs of
+    single rows, of which the last makes it ready.
     """
 
     def __init__(self, design, rng, rates):
@@ -43,6 +44,7 @@ class Model:
         self.taken, self.ready = set(), set()
         self.second = []        # loads that still have to follow: slot, word
         self.coming = deque()   # beats, each with what it makes known when it has been written
+        self.handed_off = None  # slot that the hand-off fills
         self.output = None
 
     def _happens(self, number):
@@ -72,6 +74,30 @@ class Model:
             self.rows[slot] = {}
             self._load(slot, 0, not two)
 
+    def _hand_off(self, inputs):
+        """Take a slot, write a row to it, or make it ready; returns the slot made ready."""
+        rng, slots = self.rng, self.design.input_slots
+        free = [slot for slot in range(slots)
+                if slot not in self.taken and not (inputs["take"] and inputs["take_slot"] == slot)]
+        if self.handed_off is None:
+            if free and rng.random() < 0.3:
+                self.handed_off = slot = rng.choice(free)
+                self.rows[slot] = {}
+                self.taken.add(slot)
+                inputs.update(handoff_take=1, handoff_take_slot=slot)
+            return None
+        slot, rows = self.handed_off, self.rows[self.handed_off]
+        if self._happens(1):
+            row, contents = rng.randrange(self.design.slot_rows), rng.randrange(1 << 24)
+            inputs.update(handoff_write=1, handoff_slot=slot, handoff_row=row,
+                          handoff_data=contents)
+            rows[row] = contents
+        if rows and rng.random() < 0.3:
+            self.handed_off = None
+            inputs.update(handoff_ready=1, handoff_ready_slot=slot)
+            return slot
+        return None
+
     def cycle(self):
         """The inputs and outputs of one cycle."""
         rng = self.rng
@@ -99,6 +125,14 @@ class Model:
             self.rows[slot].update(written)
             arrived = slot if beat["last"] and beat["tag"]["last"] else None
         self._issue(inputs)
+        slots = self.design.input_slots
+        inputs |= {"handoff_take": 0, "handoff_take_slot": rng.randrange(slots),
+                   "handoff_ready": 0, "handoff_ready_slot": rng.randrange(slots),
+                   "handoff_write": 0, "handoff_slot": rng.randrange(slots), "handoff_row": 0,
+                   "handoff_data": 5}
+        ready = self._hand_off(inputs)
+        if ready is not None:
+            self.ready.add(ready)
         if inputs["take"]:
             self.taken.add(inputs["take_slot"])
         self.taken.discard(released)
@@ -145,6 +179,30 @@ def test_two_slices_in_one_slot(port):
     assert [row["taken"] for row in got] == [0] + [2] * (len(got) - 2) + [0]
     read = got[ready + OperandSlots.LATENCY:][:5]
     assert [row["o"] for row in read] == first + second
+
+
+@pytest.mark.parametrize("port", [1, 2, 3])
+def test_a_load_and_a_hand_off_in_the_same_cycles(port):
+    """To different slots; a row of the hand-off leaves the others of its word alone."""
+    design = make(2, port)
+    rows = design.slot_rows
+    loaded = [100 + row for row in range(rows)]
+    data = list(beats(design, loaded, 0, 0, True, random.Random(0)))
+    order = [row for first in range(2) for row in range(first, rows, 2)]
+    steps = [{"handoff_write": 1, "handoff_slot": 1, "handoff_row": row, "handoff_data": row + 7}
+             for row in order]
+    for step, beat in zip(steps, data):
+        step |= {"i.valid": 1, "i.payload": beat}
+    steps[0] |= {"take": 1, "take_slot": 0, "handoff_take": 1, "handoff_take_slot": 1}
+    steps[-1] |= {"handoff_ready": 1, "handoff_ready_slot": 1}
+    written = len(steps)
+    steps += [{"read": 1, "read_slot": slot, "read_row": row}
+              for slot in range(2) for row in range(rows)] + [{}]
+    got = lockstep(OperandSlots(design=design), steps, WATCH)
+    assert [row["taken"] for row in got] == [0] + [3] * (len(steps) - 1)
+    assert [row["ready"] >> 1 for row in got] == [0] * written + [1] * (len(steps) - written)
+    read = got[written + OperandSlots.LATENCY:]
+    assert [row["o"] for row in read] == loaded + [row + 7 for row in range(rows)]
 
 
 def test_the_last_row_of_a_full_slot():

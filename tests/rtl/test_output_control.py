@@ -15,15 +15,16 @@ from cubewave.rtl.output_control import OutputControl, sum_interval, tile_interv
 from cubewave.rtl.status import ArrayStatus
 
 WATCH = ["i.ready", "shift", "enter", "slot", "row", "unsigned", "first", "turn", "release", "take",
-         "bank", "tag", "tile_rows", "macs", "running", "status"]
-OF_A_PAIR = ["slot", "row", "unsigned", "bank", "macs"]  # meaningless in other cycles
+         "bank", "take_group", "release_group", "group", "tag", "tile_rows", "macs", "running",
+         "status"]
+OF_A_PAIR = ["slot", "row", "unsigned", "bank", "group", "macs"]  # meaningless in other cycles
 LATENCY = 5  # cycles from a tile's last pair to the retirement of its bottom row
 
 
 def make(rows=3, cols=2, double_buffer=True, mac_latency=1):
     return Design(rows=rows, cols=cols, dataflow="output_stationary", mac_latency=mac_latency,
                   weight_double_buffer=double_buffer, input_slots=3, slot_bytes=rows * 6,
-                  accumulator_banks=2, accumulator_rows=8)
+                  accumulator_banks=2, accumulator_rows=8, handoff_slots=3)
 
 
 def control(design):
@@ -53,7 +54,8 @@ class Model:
             inner=rng.randint(1, design.rows), outer=rng.randint(1, design.cols),
             new_weights=rng.randrange(2), last_use=rng.randrange(2), free_slot=rng.randrange(2),
             unsigned=rng.randrange(2), accumulate=rng.randrange(2), take_bank=int(take),
-            finish_bank=int(self.jobs_left == 0), store=rng.randrange(2))
+            finish_bank=int(self.jobs_left == 0), store=rng.randrange(2),
+            group=rng.randrange(3), take_group=rng.randrange(2), free_group=rng.randrange(2))
 
     def _output_ready(self, now):
         if self.turned is None:
@@ -79,6 +81,8 @@ class Model:
         return {"i.valid": int(job is not None), "clear": int(rng.random() < 0.03),
                 "slots_ready": sum(1 << slot for slot in range(3) if rng.random() < self.chance),
                 "banks_free": sum(1 << bank for bank in range(2) if rng.random() < self.chance),
+                "groups_taken": sum(1 << group for group in range(3)
+                                    if rng.random() > self.chance),
                 "retire": int(now in self.in_flight), "i.payload": job and job._asdict(),
                 "whole": int(self.tiles > 0), "shifting": int(self.shifting > 0)}
 
@@ -90,7 +94,8 @@ class Model:
             self.job, self.count = self._random_job(), 0
         job, inputs, conditions = self.job, self._inputs(now), ()
         if job is not None:
-            conditions = (not job.take_bank or inputs["banks_free"] >> job.bank & 1,
+            conditions = ((not job.take_bank or inputs["banks_free"] >> job.bank & 1)
+                          and not (job.take_group and inputs["groups_taken"] >> job.group & 1),
                           self._output_ready(now), inputs["slots_ready"] >> job.slot & 1,
                           inputs["whole"])
         enter = int(job is not None and (self.count > 0 or all(conditions)))
@@ -100,12 +105,14 @@ class Model:
         expected = {
             "i.ready": last, "shift": int(begins), "enter": enter, "turn": turn,
             "first": int(begins and job.take_bank), "take": int(begins and job.take_bank),
+            "take_group": int(begins and job.take_group),
+            "release_group": int(last and job.free_group),
             "release": int(last and job.free_slot), "running": int(bool(self.in_flight)),
             "status": self._status(enter, conditions), "tag": None, "tile_rows": None,
             **dict.fromkeys(OF_A_PAIR)}
         if enter:
             expected |= {"slot": job.slot, "row": job.row + self.count, "unsigned": job.unsigned,
-                         "bank": job.bank, "macs": job.inner * job.outer}
+                         "bank": job.bank, "group": job.group, "macs": job.inner * job.outer}
         if turn:
             expected |= {"tile_rows": job.inner, "tag": {
                 "valid": 1, "bank": job.bank, "row": job.acc_row, "accumulate": job.accumulate,

@@ -1,0 +1,279 @@
+"""Attention: softmax(q k^T * scale) v, heads and all."""
+
+import copy
+import math
+from typing import Any
+
+import numpy as np
+
+from ..rtl import Design
+from ..rtl.formats import IntegerFormat
+from . import attention_reference as numbers
+from .attention_builder import AttentionBuilder
+from .attention_plan import AttentionPlan, AttentionShape
+from .attention_vectors import AttentionVectors
+from .checks import check_integer
+from .errors import WorkloadError
+from .operands import check_range
+from .program import Program
+from .quantise import quantise
+from .softmax import exponent_scale
+
+__all__ = ["Attention", "RandomAttention"]
+
+Operands = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+class Attention:
+    """Attention of `heads` query heads over `kv_heads` heads of keys and values.
+
+    Query head h reads the keys and values of head h // (heads / kv_heads). The output is
+    [rows, heads * head_dim], in units of v times :meth:`output_scale`; rows that see no key are 0.
+
+    Parameters
+    ----------
+    q : array [rows, heads * head_dim]
+    k, v : array [keys, kv_heads * head_dim]
+        Integers within the operand formats; or floats, which are quantised per tensor as finely
+        as no product in the accumulators can overflow.
+    causal : bool
+        Row r sees the keys up to r + keys - rows: the last row sees all, whatever the number of
+        rows (end-aligned).
+    mask : array of bool [rows, keys] or None
+        The keys that each row sees, those that `causal` hides apart.
+    heads, kv_heads : int
+        `heads` a multiple of `kv_heads` (grouped queries); `kv_heads` defaults to `heads`.
+    scale : float or None
+        A logit is `scale` * q k; 1 / sqrt(head_dim) by default.
+    rows_per_group, block_keys : int or None
+        Rows that pass the hand-off at a time, keys of a block. `block_keys` less than the keys
+        streams them: running maximum and sum, rescaled output, bounded buffers. Defaults: see
+        :class:`AttentionPlan`.
+    resident : bool
+        Q is in the operand slots, and the first weight tiles are in the FIFO, before the run.
+    store_output : bool
+        Write the result to memory. Otherwise it stays on chip and `output` is None.
+
+    Raises
+    ------
+    WorkloadError
+        Shapes or values that do not fit, here or when the program for a design is built.
+    """
+
+    name = "attention"
+
+    def __init__(self, q: Any, k: Any, v: Any, *, causal: bool = False, mask: Any = None,
+                 heads: int = 1, kv_heads: int | None = None, scale: float | None = None,
+                 rows_per_group: int | None = None, block_keys: int | None = None,
+                 resident: bool = False, store_output: bool = True):
+        self.q, self.k, self.v = (_matrix(name, x) for name, x in (("q", q), ("k", k), ("v", v)))
+        self._set_shape(self.q.shape, self.k.shape, self.v.shape, heads, kv_heads, causal)
+        self._set_choices(mask, scale, rows_per_group, block_keys, resident, store_output)
+
+    def _set_shape(self, q: tuple[int, ...], k: tuple[int, ...], v: tuple[int, ...], heads: int,
+                   kv_heads: int | None, causal: bool) -> None:
+        heads = check_integer("heads", heads, 1)
+        kv_heads = heads if kv_heads is None else check_integer("kv_heads", kv_heads, 1)
+        if heads % kv_heads:
+            raise WorkloadError(f"heads must be a multiple of kv_heads = {kv_heads}, not {heads}")
+        if q[1] % heads:
+            raise WorkloadError(f"q must have columns for each of {heads} heads, not {q[1]}")
+        head_dim = q[1] // heads
+        for name, columns in (("k", k[1]), ("v", v[1])):
+            if columns != kv_heads * head_dim:
+                raise WorkloadError(f"{name} must have {kv_heads} * {head_dim} columns, as many "
+                                    f"as its heads have, not {columns}")
+        if k[0] != v[0]:
+            raise WorkloadError(f"v must have as many rows as k ({k[0]}), not {v[0]}")
+        if not isinstance(causal, bool):
+            raise WorkloadError(f"causal must be true or false, not {causal!r}")
+        self.shape = AttentionShape(q[0], k[0], head_dim, heads, kv_heads, causal)
+
+    def _set_choices(self, mask: Any, scale: float | None, rows_per_group: int | None,
+                     block_keys: int | None, resident: bool, store_output: bool) -> None:
+        self.mask = None if mask is None else self._mask(mask)
+        if scale is not None and (isinstance(scale, bool) or not isinstance(scale, int | float)
+                                  or not 0 < scale < math.inf):
+            raise WorkloadError(f"scale must be a number above 0, not {scale!r}")
+        self._scale = scale
+        for name, value in (("rows_per_group", rows_per_group), ("block_keys", block_keys)):
+            if value is not None:
+                check_integer(name, value, 1)
+        for name, flag in (("resident", resident), ("store_output", store_output)):
+            if not isinstance(flag, bool):
+                raise WorkloadError(f"{name} must be true or false, not {flag!r}")
+        self.rows_per_group, self.block_keys = rows_per_group, block_keys
+        self.resident, self.store_output = resident, store_output
+
+    def _mask(self, mask: Any) -> np.ndarray:
+        mask, wanted = np.asarray(mask), (self.shape.rows, self.shape.keys)
+        if mask.dtype != bool or mask.shape != wanted:
+            raise WorkloadError(f"mask must be an array of bool of {wanted[0]} rows and "
+                                f"{wanted[1]} keys, not {mask.dtype} of shape {mask.shape}")
+        return mask
+
+    # -- what simulations ask ------------------------------------------------------------------
+
+    def seeded(self, seed: int) -> "Attention":
+        """This workload with its random operands, if it has any, drawn with `seed`."""
+        check_integer("seed", seed, 0)
+        return self
+
+    def describe(self) -> dict[str, Any]:
+        """What was run, for reports: JSON-able."""
+        shape = self.shape
+        return {"name": self.name, "rows": shape.rows, "keys": shape.keys,
+                "head_dim": shape.head_dim, "heads": shape.heads, "kv_heads": shape.kv_heads,
+                "causal": shape.causal, "masked": self.mask is not None,
+                "resident": self.resident, "store_output": self.store_output,
+                **{name: value for name, value in (
+                    ("scale", self._scale), ("rows_per_group", self.rows_per_group),
+                    ("block_keys", self.block_keys)) if value is not None}}
+
+    def check(self, design: Design) -> None:
+        """Raise :class:`WorkloadError` unless the attention fits the design."""
+        self.plan(design)
+        self.operands(design)
+
+    def plan(self, design: Design) -> AttentionPlan:
+        return AttentionPlan.choose(design, self.shape, self.rows_per_group, self.block_keys)
+
+    def operands(self, design: Design) -> tuple[Operands, float, float]:
+        """Integers q, k, v for a design, the scale of q k and that of v."""
+        format = IntegerFormat.of(design)
+        if any(x.dtype.kind == "f" for x in (self.q, self.k, self.v)):
+            return self._quantised(design)
+        check_range("q", self.q, *format.activation_range())
+        check_range("k", self.k, *format.weight_range())
+        check_range("v", self.v, *format.weight_range())
+        return (self.q, self.k, self.v), self.logit_scale, 1.0
+
+    @property
+    def logit_scale(self) -> float:
+        """The logit of a score of 1."""
+        return 1 / math.sqrt(self.shape.head_dim) if self._scale is None else self._scale
+
+    def _quantised(self, design: Design) -> tuple[Operands, float, float]:
+        limit = (1 << design.accumulator_bits - 1) - 1
+        plan = self.plan(design)
+        # Sums of scores, and of codes times values, with the greatest operands.
+        across = math.isqrt(limit // self.shape.head_dim).bit_length()
+        weight = self._greatest_weight(plan)
+        down = (limit // weight).bit_length()
+        q, q_scale = quantise(self.q, min(design.activation_bits, across))
+        k, k_scale = quantise(self.k, min(design.weight_bits, across))
+        v, v_scale = quantise(self.v, min(design.weight_bits, down))
+        return (q, k, v), self.logit_scale * q_scale * k_scale, v_scale
+
+    def _greatest_weight(self, plan: AttentionPlan) -> int:
+        """The greatest sum of codes that meet the values in one accumulator."""
+        bits = numbers.code_bits(plan.design, plan.block_keys if plan.streaming else None)
+        if plan.streaming:
+            return ((1 << bits) - 1) * plan.block_keys
+        return (1 << bits) - 1 + self.shape.keys
+
+    def _prepared(self, design: Design) -> tuple[tuple[Operands, float, float], int]:
+        """Operands, and the bits that scores lose at the hand-off so that none saturates."""
+        (q, k, v), scale, v_scale = self.operands(design)
+        shift = numbers.score_shift(design, self.shape.head_dim, int(np.abs(q).max()),
+                                    int(np.abs(k).max()))
+        return ((q, k, v), scale, v_scale), shift
+
+    def program(self, design: Design, contents: bool = True) -> Program:
+        """The commands for a design and, with `contents`, the operands in memory."""
+        plan = self.plan(design)
+        (operands, scale, _v_scale), score_shift = self._prepared(design)
+        multiplier, shift = exponent_scale(scale, score_shift)
+        vectors = AttentionVectors(plan, multiplier, shift, self.mask is not None)
+        builder = AttentionBuilder(plan, vectors, score_shift, self.store_output, self.resident)
+        return builder.build(operands if contents else None, self.mask if contents else None)
+
+    def reference(self, design: Design) -> tuple[np.ndarray | None, bool]:
+        """The result by numpy, bit by bit, and whether a sum overflows."""
+        plan = self.plan(design)
+        (operands, scale, _v_scale), score_shift = self._prepared(design)
+        output, overflow = numbers.attention(
+            design, *operands, **self._seen(), scale=scale,
+            block_keys=plan.block_keys if plan.streaming else None, score_shift=score_shift)
+        return output if self.store_output else None, overflow
+
+    def output_scale(self, design: Design) -> float:
+        """A real number in an element of the output."""
+        plan = self.plan(design)
+        return self.operands(design)[2] * numbers.output_scale(
+            design, plan.block_keys if plan.streaming else None)
+
+    def float_reference(self) -> np.ndarray:
+        """The result in floating point, of the operands as they were given."""
+        return numbers.float_attention(self.q, self.k, self.v, **self._seen(),
+                                       scale=self.logit_scale)
+
+    def _seen(self) -> dict[str, Any]:
+        """Heads, and which keys each row sees."""
+        shape = self.shape
+        valid = numbers.causal_valid(shape.rows, shape.keys) if shape.causal else None
+        return {"heads": shape.heads, "kv_heads": shape.kv_heads, "valid": valid,
+                "mask": self.mask}
+
+
+class RandomAttention(Attention):
+    """Attention of normally distributed random operands of a given shape, quantised.
+
+    Parameters
+    ----------
+    rows, keys, head_dim : int
+        1 or more each.
+    seed : int
+        0 or more.
+    Others : see :class:`Attention`.
+    """
+
+    def __init__(self, rows: int = 16, keys: int = 32, head_dim: int = 8, *, seed: int = 0,
+                 causal: bool = False, heads: int = 1, kv_heads: int | None = None,
+                 **choices: Any):
+        rows, keys, head_dim = (check_integer(name, value, 1) for name, value in (
+            ("rows", rows), ("keys", keys), ("head_dim", head_dim)))
+        self.seed = check_integer("seed", seed, 0)
+        wide = (keys, (kv_heads or heads) * head_dim)
+        self._set_shape((rows, heads * head_dim), wide, wide, heads, kv_heads, causal)
+        self._set_choices(choices.pop("mask", None), choices.pop("scale", None),
+                          choices.pop("rows_per_group", None), choices.pop("block_keys", None),
+                          choices.pop("resident", False), choices.pop("store_output", True))
+        if choices:
+            raise TypeError(f"unknown parameter {next(iter(choices))}")
+        self._drawn: Operands | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("q", "k", "v"):
+            raise AttributeError(name)
+        if self._drawn is None:
+            rng, shape = np.random.default_rng(self.seed), self.shape
+            wide = (shape.keys, shape.kv_heads * shape.head_dim)
+            self._drawn = (rng.standard_normal((shape.rows, shape.heads * shape.head_dim)),
+                           rng.standard_normal(wide), rng.standard_normal(wide))
+        return self._drawn["qkv".index(name)]
+
+    def seeded(self, seed: int) -> "RandomAttention":
+        other = copy.copy(self)
+        other.seed, other._drawn = check_integer("seed", seed, 0), None
+        return other
+
+    def describe(self) -> dict[str, Any]:
+        return {**super().describe(), "seed": self.seed}
+
+
+def _matrix(name: str, array: Any) -> np.ndarray:
+    """An operand: integers, or floats, of which some are not integral."""
+    array = np.asarray(array)
+    if array.ndim != 2 or 0 in array.shape:
+        raise WorkloadError(f"{name} must be a matrix of 1 or more rows and columns, not of shape "
+                            f"{array.shape}")
+    if array.dtype.kind == "f":
+        if not np.isfinite(array).all():
+            raise WorkloadError(f"{name} must hold finite numbers")
+        integral = (array == np.rint(array)).all()
+        return array.astype(np.int64) if integral and np.abs(array).max() < 2**62 else array
+    if array.dtype.kind not in "iu":
+        raise WorkloadError(f"{name} must hold integers or floats, not {array.dtype}")
+    return array.astype(np.int64)
+
