@@ -39,9 +39,9 @@ class Accumulators(wiring.Component):
     sums : In(ArrayLayout(sum, cols))
     take, take_bank : In
         A job takes this bank in this cycle. Only when it is `free`.
-    free, full : Out(accumulator_banks)
-        One bit a bank. Neither: it is being filled. Full: its result waits for the store or the
-        hand-off.
+    free, full, handoff_full : Out(accumulator_banks)
+        One bit a bank. None: it is being filled. Full: its result waits for the store or for the
+        hand-off, as the `store` of its last tag says (1, 2; with 0 it is free).
     read, read_bank, read_row : In
         Read a row of a full bank; the row is on `o` `LATENCY` cycles later.
     release, release_bank : In

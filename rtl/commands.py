@@ -131,8 +131,9 @@ def _descriptor_fields(rows, row_bytes):
 
 
 def _load_limits(design):
-    return (max(design.slot_rows, design.rows),
-            max(design.activation_row_bytes, design.weight_row_bytes))
+    vector_rows = vector_slot_elements(design) * design.vector_units
+    return (max(design.slot_rows, design.rows, vector_rows),
+            max(design.activation_row_bytes, design.weight_row_bytes, design.vector_row_bytes))
 
 
 def _load_slot(design):
@@ -168,7 +169,7 @@ def array_layout(design):
 
 def store_layout(design):
     """Layout of :class:`Store`, fields in its order."""
-    fields = _descriptor_fields(design.accumulator_rows, design.result_row_bytes)
+    fields = _descriptor_fields(design.accumulator_rows, design.vector_row_bytes)
     return data.StructLayout({
         "bank": range(max(design.accumulator_banks, vector_slots(design))),
         "acc_row": range(vector_slot_elements(design)),
@@ -192,7 +193,7 @@ def request_layout(design, kind):
                                   **_descriptor_fields(*_load_limits(design)),
                                   "tag": operand_tag(design)})
     return data.StructLayout(
-        _descriptor_fields(design.accumulator_rows, design.result_row_bytes))
+        _descriptor_fields(design.accumulator_rows, design.vector_row_bytes))
 
 
 def beat_layout(design, row_bits):
@@ -210,5 +211,5 @@ def beat_layout(design, row_bits):
 def row_layout(design):
     """A result row on its way to memory: its address, its real bytes, and the data."""
     return data.StructLayout({
-        "address": ADDRESS_BITS, "bytes": range(design.result_row_bytes + 1),
-        "data": 8 * design.result_row_bytes})
+        "address": ADDRESS_BITS, "bytes": range(design.vector_row_bytes + 1),
+        "data": 8 * design.vector_row_bytes})

@@ -96,6 +96,11 @@ class Design:
         return self.cols * self.result_element_bytes
 
     @property
+    def vector_row_bytes(self) -> int:
+        """Most bytes of a row of ``cols`` elements between memory and bank or vector slot."""
+        return self.cols * max(4, self.result_element_bytes)
+
+    @property
     def slot_rows(self) -> int:
         """Activation rows that one operand slot holds, a multiple of ``buffer_port_rows``."""
         rows = self.slot_bytes // self.activation_row_bytes

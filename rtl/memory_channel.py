@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, connect, flipped
 
 from .commands import Destination
 from .memory_cost import MemoryCost
-from .memory_interface import MemorySignature, load_row_bytes
+from .memory_interface import MemorySignature
 from .memory_mover import TIME_BITS, MemoryMover, transfer_layout
 from .memory_storage import MemoryStorage
 from .memory_timing import MemoryTiming
@@ -135,7 +135,7 @@ class MemoryChannel(wiring.Component):
         for destination, lanes, row_bits in (
                 (Destination.WEIGHT, port_rows, design.cols * design.weight_bits),
                 (Destination.OPERAND, port_rows, design.rows * design.activation_bits),
-                (Destination.VECTOR, 1, 8 * load_row_bytes(design))):
+                (Destination.VECTOR, 1, 8 * design.vector_row_bytes)):
             name = destination.name.lower()
             mine = Signal(name=f"starts_{name}")
             port_free_at = Signal(TIME_BITS, name=f"{name}_port_free_at")

@@ -6,18 +6,13 @@ from amaranth.lib.wiring import In, Out
 from .commands import beat_layout, operand_tag, request_layout, row_layout
 from .memory_cost import COST_BITS
 
-__all__ = ["MemorySignature", "load_row_bytes", "vector_beat_layout"]
-
-
-def load_row_bytes(design):
-    """Bytes of the longest row that a load can have."""
-    return max(design.activation_row_bytes, design.weight_row_bytes)
+__all__ = ["MemorySignature", "vector_beat_layout"]
 
 
 def vector_beat_layout(design):
     """A row on its way to a vector slot: `bytes` of it are real, otherwise as a `beat_layout`."""
     return data.StructLayout({
-        "row": 8 * load_row_bytes(design), "bytes": range(load_row_bytes(design) + 1),
+        "row": 8 * design.vector_row_bytes, "bytes": range(design.vector_row_bytes + 1),
         "first": 1, "last": 1, "tag": operand_tag(design)})
 
 

@@ -16,8 +16,9 @@ class StoreUnit(wiring.Component):
 
     The result of a bank is there when the bank is full, that of a vector slot when the slot holds
     one or, without `wait`, at once; it is used up at the start. One row is read per cycle from
-    the cycle in which the descriptor starts; the bank or slot is freed, and the next store may be
-    requested, when all rows are read and the descriptor has left the channel.
+    the cycle in which the descriptor starts; the bank or slot is freed, unless the store is to
+    `keep` it, and the next store may be requested, when all rows are read and the descriptor has
+    left the channel.
 
     Status, first that applies: `BUSY` a store reads its rows or occupies the channel; without a
     command `DRAIN`, `IDLE`; with one `RESULT`, `MEMORY`.

@@ -4,9 +4,8 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
 
-from .checks import ceil_log2
 from .vector_commands import vector_element_bits, vector_slot_elements, vector_slots
-from .vector_slot import VectorSlot, from_ring, to_ring, vector_word
+from .vector_slot import VectorSlot, from_ring, place, to_ring, vector_word
 
 __all__ = ["VectorStorage", "read_signature", "write_signature"]
 
@@ -76,41 +75,47 @@ class VectorStorage(wiring.Component):
             self._elaborate_writer(m, name, port)
         return m
 
-    def _offset_bits(self):
-        return ceil_log2(vector_word(self._design)) + 1
-
     def _elaborate_reader(self, m, name, port):
         request = getattr(self, name)
         word, bits = vector_word(self._design), vector_element_bits(self._design)
-        was_slot = Signal.like(request.slot, name=f"{name}_slot")
-        was_offset = Signal(self._offset_bits(), name=f"{name}_offset")
+        even, odd, offset = place(m, request.address, word, name)
+        was_slot = Signal.like(request.slot, name=f"{name}_was_slot")
+        was_offset = Signal.like(offset, name=f"{name}_was_offset")
         ring = Signal(2 * word * bits, name=f"{name}_ring")
         with m.If(request.en):
-            m.d.sync += [was_slot.eq(request.slot), was_offset.eq(request.address)]
+            m.d.sync += [was_slot.eq(request.slot), was_offset.eq(offset)]
             with m.Switch(request.slot):
                 for number, slot in enumerate(self.slots):
                     with m.Case(number):
-                        m.d.comb += [slot.read[port].eq(1),
-                                     slot.read_address[port].eq(request.address)]
+                        m.d.comb += [getattr(slot, f"read_{port}_en").eq(1),
+                                     getattr(slot, f"read_{port}_even").eq(even),
+                                     getattr(slot, f"read_{port}_odd").eq(odd)]
         with m.Switch(was_slot):
             for number, slot in enumerate(self.slots):
                 with m.Case(number):
-                    m.d.comb += ring.eq(slot.o[port])
-        m.d.comb += Value.cast(request.data).eq(from_ring(ring, was_offset, word, bits))
+                    m.d.comb += ring.eq(Cat(getattr(slot, f"read_{port}_even_data"),
+                                            getattr(slot, f"read_{port}_odd_data")))
+        m.d.comb += Value.cast(request.data).eq(
+            from_ring(m, ring, was_offset, word, bits, name))
 
     def _elaborate_writer(self, m, name, port):
         request = getattr(self, name)
         word, bits = vector_word(self._design), vector_element_bits(self._design)
-        offset = Signal(self._offset_bits(), name=f"{name}_offset")
-        places = Signal(word, name=f"{name}_places")
-        m.d.comb += offset.eq(request.address)
+        half = word * bits
+        even, odd, offset = place(m, request.address, word, name)
+        wanted = Signal(word, name=f"{name}_wanted")
+        m.d.comb += wanted.eq((1 << request.count) - 1)
+        places = to_ring(m, wanted, offset, word, 1, f"{name}_wanted")
+        ring = to_ring(m, Value.cast(request.data), offset, word, bits, name)
         with m.If(request.count != 0):
-            m.d.comb += places.eq((1 << request.count) - 1)
             with m.Switch(request.slot):
                 for number, slot in enumerate(self.slots):
                     with m.Case(number):
-                        m.d.comb += [
-                            slot.write[port].eq(to_ring(places, offset, word, 1)),
-                            slot.write_address[port].eq(request.address),
-                            slot.i[port].eq(
-                                to_ring(Value.cast(request.data), offset, word, bits))]
+                        for side, at, bit, first in (("even", even, 0, 0),
+                                                     ("odd", odd, word, half)):
+                            m.d.comb += [
+                                getattr(slot, f"write_{port}_{side}").eq(at),
+                                getattr(slot, f"write_{port}_{side}_en").eq(
+                                    places[bit:bit + word]),
+                                getattr(slot, f"write_{port}_{side}_data").eq(
+                                    ring[first:first + half])]

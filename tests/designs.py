@@ -40,6 +40,15 @@ def designs(draw):
         "memory_outstanding": draw(small(8, 1, 2, 3)),
         "memory_transaction_bytes": draw(small(16, 1, 3, 8, 64)),
         "buffer_port_rows": draw(small(1, 2, 3, 4)),
+        "lanes": draw(small(4, 1, 2, 3, 8)),
+        "sfu_lanes": draw(small(1, 2, 3, 5)),
+        "vector_units": draw(small(1, 2)),
+        "vector_schedule": draw(small("sequential", "pipelined")),
+        "handoff": draw(small("direct", "staged")),
+        "handoff_bytes_per_cycle": draw(small(16, 1, 3, 7, 64)),
+        "handoff_slots": draw(small(2, 1, 3, 4)),
+        "score_bits": draw(small(32, 8, 13, 16, 24)),
+        "probability_bits": draw(small(16, 8, 11)),
         "clock_hz": draw(small(100_000_000, 1)),
     }
     try:

@@ -69,6 +69,7 @@ class AttentionBuilder:
         self._design, self._shape = plan.design, plan.shape
         self._program = Program()
         self._tiles: list[Load] = []                 # weight tiles in the order of their jobs
+        self._queries: list[Load] = []               # resident
         self._others: list[tuple[int, Load]] = []    # loads, and the tile that they come before
         # Operand slots: the last ones for probabilities, the others for Q.
         self._p_slots = min(2, self._design.input_slots - 1)
@@ -98,13 +99,10 @@ class AttentionBuilder:
 
     def _finish(self) -> Program:
         """Merge the loads; with resident operands the first ones come before the run."""
-        program, tiles = self._program, list(self._tiles)
+        program, tiles, first = self._program, self._tiles, 0
         if self._resident:
-            program.preload += [load for _place, load in self._others] + tiles[
-                :self._design.weight_fifo_depth]
-            self._others, first = [], self._design.weight_fifo_depth
-        else:
-            first = 0
+            first = self._design.weight_fifo_depth
+            program.preload += self._queries + tiles[:first]
         merged = chain(((place, 0, number, load)
                         for number, (place, load) in enumerate(self._others)),
                        ((place, 1, 0, load)
@@ -148,7 +146,10 @@ class AttentionBuilder:
             loads[0] = loads[0]._replace(take=1)
         if place == self._groups_in_slot - 1 or item.group == groups - 1:
             loads[-1] = loads[-1]._replace(last=1)
-        self._load_before(loads, self._slot_freed[slot])
+        if self._resident:
+            self._queries.extend(loads)
+        else:
+            self._load_before(loads, self._slot_freed[slot])
 
     def _load_before(self, loads: list[Load], freed: int) -> None:
         """Loads ahead of the next tile by the depth of the FIFO, once their slot is free."""
@@ -175,7 +176,8 @@ class AttentionBuilder:
             if not item.first:
                 vectors[RESCALE] = self._vectors.rescale(item, slot)
             if item.last:
-                vectors[RESCALE if item.first else NORMALISE] = self._vectors.normalise(item)
+                vectors[RESCALE if item.first else NORMALISE] = self._vectors.normalise(
+                    item, self._store)
         jobs = {SCORES: self._score_jobs(item, slot), VALUES: self._value_jobs(item, slot)}
         return _Work(item, slot, jobs, handoffs, vectors)
 

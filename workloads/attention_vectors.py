@@ -64,14 +64,17 @@ class AttentionVectors:
             VectorCommand(VectorOp.ADD, output, output, **shape, b=Operand.VECTOR, b_slot=slot,
                           b_pitch=self.plan.shape.head_dim, wait_b=1, free_b=1, chain=1)])
 
-    def normalise(self, item: Item) -> list[VectorCommand]:
-        """Streaming, after the last block: the output over the sum of its weights."""
+    def normalise(self, item: Item, store: bool) -> list[VectorCommand]:
+        """Streaming, after the last block: the output over the sum of its weights.
+
+        Its slot is freed by the store or, if there is none, here.
+        """
         stream = self._stream(item)
         output = output_slot(self._design, stream)
         return _finished([
             VectorCommand(VectorOp.DIVIDE, output, output, **self._output(item),
                           **self._area(stream, 0, SUM).operand, immediate=OUTPUT_UNITS,
-                          wait_a=int(item.first))], done=1)
+                          wait_a=int(item.first), free_a=int(not store))], done=int(store))
 
     # -- parts ---------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ import numpy as np
 from ..rtl import Design
 from ..rtl.formats import IntegerFormat
 from .checks import check_integer
+from .epilogue import Epilogue, Requantize, bias_vector, random_bias
 from .errors import WorkloadError
 from .gemm_builder import GemmBuilder
 from .operands import (
@@ -42,6 +43,17 @@ class Gemm:
     accumulate : bool
         Add to what the accumulators hold, in a :class:`Sequence`; refused when the accumulators
         cannot hold the whole result.
+    bias : array of N integers, or None
+        Added to every row, each element within the accumulators' range.
+    relu : bool
+        Negative results become 0.
+    requantize : (multiplier, shift, bits) or None
+        Results are x * multiplier / 2**shift, rounded half up once and saturated to `bits` bits
+        signed, and stored in ceil(bits / 8) bytes. multiplier from 1 to 2**31 - 1, shift from 0
+        to 63, bits from 2 to accumulator_bits.
+
+        Bias, ReLU and requantisation follow each other in this order, in the vector unit; see
+        :class:`Epilogue`. Each needs `store_output`.
     m_tile, order, slices_per_slot, tile_rows
         Choices of the :class:`Tiling`, which has the rule for their defaults.
 
@@ -64,13 +76,9 @@ class Gemm:
         if self.a.shape[1] != self.b.shape[0]:
             raise WorkloadError(f"b must have as many rows as a has columns "
                                 f"({self.a.shape[1]}), not {self.b.shape[0]}")
-        for name, value in (("bias", bias is not None), ("relu", relu),
-                            ("requantize", requantize is not None)):
-            if value:
-                raise WorkloadError(f"{name} needs the vector unit, which this core does not "
-                                    f"have; leave it out")
         for name, value in (("unsigned", unsigned), ("a_resident", a_resident),
-                            ("store_output", store_output), ("accumulate", accumulate)):
+                            ("store_output", store_output), ("accumulate", accumulate),
+                            ("relu", relu)):
             if not isinstance(value, bool):
                 raise WorkloadError(f"{name} must be true or false, not {value!r}")
         self.unsigned, self.a_resident = unsigned, a_resident
@@ -78,6 +86,28 @@ class Gemm:
         self._choices: dict[str, Any] = {"m_tile": m_tile, "order": order,
                                          "slices_per_slot": slices_per_slot,
                                          "tile_rows": tile_rows}
+        self.bias = None if bias is None else self._bias(bias)
+        self.relu = relu
+        self.requantize = None if requantize is None else Requantize.of(requantize)
+        if not store_output and self.epilogue is not None:
+            raise WorkloadError(f"{self.epilogue.names[0]} needs store_output: the vector unit "
+                                f"changes results on their way to memory")
+
+    def _bias(self, value: Any) -> Any:
+        """The argument, checked."""
+        return bias_vector(value, self.shape[2])
+
+    @property
+    def epilogue(self) -> Epilogue | None:
+        """What the vector unit does with the sums, if anything."""
+        epilogue = Epilogue(self.bias is not None, self.relu, self.requantize)
+        return epilogue if epilogue.names else None
+
+    def bias_values(self, design: Design) -> np.ndarray | None:
+        """The bias, checked against the design's accumulators; None without one."""
+        if self.bias is not None:
+            Epilogue.check_bias(design, self.bias)
+        return self.bias
 
     @property
     def shape(self) -> Geometry:
@@ -105,11 +135,24 @@ class Gemm:
         return {"name": self.name, "m": m, "k": k, "n": n, "unsigned": self.unsigned,
                 "a_resident": self.a_resident, "store_output": self.store_output,
                 "accumulate": self.accumulate,
-                **{key: value for key, value in self._choices.items() if value is not None}}
+                **{key: value for key, value in self._choices.items() if value is not None},
+                **self._describe_epilogue()}
+
+    def _describe_epilogue(self) -> dict[str, Any]:
+        """The parts that there are."""
+        values: dict[str, Any] = {"bias": "given", "relu": True, "requantize": self.requantize}
+        if isinstance(self.bias, str):
+            values["bias"] = self.bias
+        if self.requantize is not None:
+            values["requantize"] = list(self.requantize)
+        return {name: values[name] for name in (self.epilogue.names if self.epilogue else ())}
 
     def check(self, design: Design) -> None:
         """Raise :class:`WorkloadError` unless the product fits the design."""
         self.check_operands(design)
+        if self.epilogue is not None:
+            self.epilogue.check(design)
+            self.bias_values(design)
         tiling = self.tiling(design)
         if self.a_resident and tiling.a_stays != "all":
             raise WorkloadError(
@@ -157,19 +200,30 @@ class RandomGemm(Gemm):
         Rows of a, columns of a, columns of b; 1 or more each.
     seed : int
         0 or more.
+    bias : "random" also
+        Drawn with the same seed, about as large as the sums.
     Others : see :class:`Gemm`.
     """
 
     def __init__(self, m: int, k: int, n: int, seed: int = 0, **choices: Any):
         m, k, n = (check_integer(name, value, 1)
                    for name, value in (("m", m), ("k", k), ("n", n)))
-        super().__init__(np.zeros((1, 1), np.int64), np.zeros((1, 1), np.int64), **choices)
         self._shape: Geometry = (m, k, n)
+        super().__init__(np.zeros((1, 1), np.int64), np.zeros((1, 1), np.int64), **choices)
         self.seed = check_integer("seed", seed, 0)
 
     @property
     def shape(self) -> Geometry:
         return self._shape
+
+    def _bias(self, value: Any) -> Any:
+        return value if isinstance(value, str) and value == "random" else super()._bias(value)
+
+    def bias_values(self, design: Design) -> np.ndarray | None:
+        if not isinstance(self.bias, str):
+            return super().bias_values(design)
+        format, (_m, k, n) = IntegerFormat.of(design), self.shape
+        return random_bias(format, k, n, safe_amplitude(format, k), self.seed)
 
     def seeded(self, seed: int) -> "RandomGemm":
         other = copy.copy(self)
@@ -230,6 +284,10 @@ class Sequence:
             if job.accumulate and before is not None and (
                     (before.shape[0], before.shape[2]) != (job.shape[0], job.shape[2])):
                 raise WorkloadError("accumulate needs a job of the same M and N before it")
+            if job.accumulate and before is not None and before.epilogue is not None:
+                raise WorkloadError(f"accumulate needs the sums of the job before it, which has "
+                                    f"{before.epilogue.names[0]}: only the last job that adds to "
+                                    f"the accumulators may change its result")
 
     @property
     def useful_macs(self) -> int:
@@ -265,7 +323,9 @@ def build_program(design: Design, jobs: list[Gemm], contents: bool = True) -> Pr
             raise WorkloadError("accumulate needs the m_tile and order of the job before it")
         job.check(design)
         builder.add(tiling, job.operands(design) if contents else None, unsigned=job.unsigned,
-                    resident=job.a_resident, store=job.store_output, accumulate=job.accumulate)
+                    resident=job.a_resident, store=job.store_output, accumulate=job.accumulate,
+                    epilogue=job.epilogue,
+                    bias=job.bias_values(design) if contents else None)
     return builder.finish()
 
 
@@ -273,7 +333,8 @@ def reference(design: Design, jobs: list[Gemm]) -> tuple[np.ndarray | None, bool
     """The last stored result by numpy, and whether any accumulator overflows on the way.
 
     Overflow can happen at an accumulator update only: K tile by K tile, in program order (output
-    stationary: all of K at once). Where none is possible the product is computed at once.
+    stationary: all of K at once), or in the sum with a bias (:class:`Epilogue`). Where none is
+    possible the product is computed at once.
     """
     format = IntegerFormat.of(design)
     limit = format.accumulator_range()[1]
@@ -295,4 +356,7 @@ def reference(design: Design, jobs: list[Gemm]) -> tuple[np.ndarray | None, bool
                 overflow |= outside
         if job.store_output:
             output = total
+            if job.epilogue is not None:
+                output, outside = job.epilogue.apply(design, total, job.bias_values(design))
+                overflow |= outside
     return output, overflow

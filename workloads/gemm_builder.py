@@ -7,6 +7,7 @@ import numpy as np
 from ..rtl import Design
 from ..rtl.commands import ArrayJob, Destination, Load, Store
 from ..rtl.formats import IntegerFormat
+from .epilogue import Epilogue
 from .program import Output, Program
 from .tiling import Slice, Tile, Tiling
 
@@ -32,6 +33,10 @@ class GemmBuilder:
     free, for the loader would wait there and hold up the weights behind, and at the latest right
     after that first tile, which no wait for the slot can block.
 
+    With an epilogue each output tile goes over the hand-off, in turn through the hand-off slots,
+    and is stored from there. Its bias is loaded right after its last weight tile: the loader may
+    wait there until the operand slot is free, for which nothing behind is needed.
+
     Parameters
     ----------
     design : Design
@@ -46,11 +51,15 @@ class GemmBuilder:
         self._weights: list[Load] = []              # in tile order
         self._job_tile: list[int] = []              # weight tile of each job
         self._jobs: list[ArrayJob] = []
+        self._biases: dict[int, Load] = {}          # by the weight tile that they come before
+        self._handed_over = 0                       # output tiles
 
     def add(self, tiling: Tiling, operands: tuple[np.ndarray, np.ndarray] | None, *,
-            unsigned: bool, resident: bool, store: bool, accumulate: bool) -> None:
+            unsigned: bool, resident: bool, store: bool, accumulate: bool,
+            epilogue: Epilogue | None = None, bias: np.ndarray | None = None) -> None:
         """Append one product, a and b of `operands` or of any contents; see :class:`Gemm`."""
-        product = self._place_product(tiling, operands, store)
+        product = self._place_product(tiling, operands, store, epilogue, bias)
+        result_goes = 2 if epilogue is not None else int(store)
         first_filling = len(self._fillings)
         held: dict[Slice, tuple[_Filling, int]] = {}
         for number, (block_index, n_index) in enumerate(tiling.output_tiles()):
@@ -69,7 +78,7 @@ class GemmBuilder:
                     job = self._job(
                         tiling, block, k_index, n_index, part, bank=bank, acc_row=acc_row,
                         new_weights=int(part is parts[0]), last_use=int(part is parts[-1]),
-                        unsigned=int(unsigned), accumulate=int(accumulate), store=int(store))
+                        unsigned=int(unsigned), accumulate=int(accumulate), store=result_goes)
                     padding = tiling.padding(block_index) if job.last_use else 0
                     for piece in _padded(job, padding):
                         self._add_job(*held[part], piece)
@@ -96,6 +105,8 @@ class GemmBuilder:
             for index, load in enumerate(filling.loads):
                 latest = max(latest, self._position(filling, index))
                 before[latest].append(load)
+        for tile, bias in self._biases.items():
+            before[tile].append(bias)
         for operands, weights in zip(before, [*self._weights, None]):
             program.loads.extend(operands)
             if weights is not None:
@@ -131,7 +142,8 @@ class GemmBuilder:
             finish_bank=int(last_k and fields["last_use"]), **fields)
 
     def _place_product(self, tiling: Tiling, operands: tuple[np.ndarray, np.ndarray] | None,
-                       store: bool) -> "_Product":
+                       store: bool, epilogue: Epilogue | None,
+                       bias: np.ndarray | None) -> "_Product":
         design, format, program = self._design, self._format, self._program
         a, b = (None, None) if operands is None else operands
         a_rows = tiling.m
@@ -140,11 +152,18 @@ class GemmBuilder:
         a_base, a_stride = self._place(a, a_rows, tiling.operand_columns, format.activation_bits)
         b_base, b_stride = self._place(b, tiling.k, tiling.n_tiles, format.weight_bits)
         element = design.result_element_bytes
-        c_base = 0
+        bias_base = c_base = 0
+        if epilogue is not None:
+            element = epilogue.element_bytes(design)
+            if bias is not None:
+                bias_base = program.place_image(epilogue.bias_image(design, bias))
+            elif epilogue.biased:
+                bias_base = program.place(tiling.n * design.result_element_bytes)
         if store:
             c_base = program.place(tiling.m * tiling.n * element)
             program.outputs.append(Output(c_base, tiling.m, tiling.n, element))
-        return _Product(tiling, a_base, a_stride, b_base, b_stride, c_base)
+        return _Product(tiling, a_base, a_stride, b_base, b_stride, c_base, element, epilogue,
+                        bias_base)
 
     def _place(self, matrix: np.ndarray | None, rows: int, tiles: list[Tile],
                bits: int) -> tuple[int, int]:
@@ -208,11 +227,30 @@ class GemmBuilder:
 
     def _add_store(self, product: "_Product", bank: int, acc_row: int, block: Tile,
                    columns: Tile) -> None:
-        element, n = self._design.result_element_bytes, product.tiling.n
-        self._program.stores.append(Store(
-            bank, acc_row, block.size,
-            product.c_base + (block.start * n + columns.start) * element,
-            columns.size * element, n * element))
+        element, n = product.element_bytes, product.tiling.n
+        store = Store(bank, acc_row, block.size,
+                      product.c_base + (block.start * n + columns.start) * element,
+                      columns.size * element, n * element)
+        if product.epilogue is not None:
+            slot = self._add_epilogue(product, product.epilogue, bank, acc_row, block, columns)
+            store = store._replace(bank=slot, acc_row=0, vector=1, pitch=columns.size,
+                                   element_bytes=element, wait=1)
+        self._program.stores.append(store)
+
+    def _add_epilogue(self, product: "_Product", epilogue: Epilogue, bank: int, acc_row: int,
+                      block: Tile, columns: Tile) -> int:
+        """From the bank to a result in a hand-off slot, whose number is returned."""
+        design, program = self._design, self._program
+        slot = self._handed_over % design.handoff_slots
+        self._handed_over += 1
+        program.handoffs.append(epilogue.handoff(design, slot, bank, acc_row, block.size,
+                                                 columns.size))
+        program.vectors.extend(epilogue.commands(design, slot, block.size, columns.size))
+        if epilogue.biased:
+            base = product.bias_base + columns.start * design.result_element_bytes
+            self._biases[len(self._weights)] = epilogue.bias_load(design, slot, base,
+                                                                  columns.size)
+        return slot
 
 
 @dataclass(frozen=True)
@@ -224,6 +262,9 @@ class _Product:
     b_base: int
     b_stride: int
     c_base: int
+    element_bytes: int                # of the result
+    epilogue: Epilogue | None
+    bias_base: int
 
 
 def _padded(job: ArrayJob, rows: int) -> list[ArrayJob]:

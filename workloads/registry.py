@@ -11,8 +11,16 @@ from typing import Any
 import numpy as np
 
 from ..rtl import Design
-from ..rtl.design_fields import ChoiceField, FieldSpec, FlagField, IntegerField, unknown_name
+from ..rtl.design_fields import (
+    INTEGER,
+    ChoiceField,
+    FieldSpec,
+    FlagField,
+    IntegerField,
+    unknown_name,
+)
 from ..rtl.formats import IntegerFormat
+from .epilogue import Requantize
 from .errors import WorkloadError
 from .gemm import Gemm, QProjection, RandomGemm
 from .operands import check_range, integer_matrix
@@ -35,6 +43,35 @@ class MatrixFile(FieldSpec):
 
     def check(self, value: Any) -> np.ndarray:
         return integer_matrix(self.name, read_npy(value))
+
+
+@dataclass(frozen=True)
+class BiasFile(FieldSpec):
+    """A vector in a .npy file, or "random"."""
+
+    @property
+    def range(self) -> str:
+        return "a .npy file or random"
+
+    def check(self, value: Any) -> Any:
+        return value if value == "random" else read_npy(value)
+
+
+@dataclass(frozen=True)
+class RequantizeField(FieldSpec):
+    """Three integers with commas between them."""
+
+    @property
+    def range(self) -> str:
+        return Requantize.RANGE
+
+    def parse(self, text: str) -> Any:
+        parts = text.split(",")
+        numbers = [INTEGER.fullmatch(part) and len(part) <= 40 for part in parts]
+        return tuple(map(int, parts)) if all(numbers) else text
+
+    def check(self, value: Any) -> Requantize:
+        return Requantize.of(value)
 
 
 def read_npy(path: str) -> np.ndarray:
@@ -113,7 +150,15 @@ CHOICES = (
     Parameter(IntegerField("tile_rows", "rows", "rows of the matrix unit's tiles, which are filled "
                            "up with rows that are executed but not useful; at most "
                            "accumulator_rows", 1, LARGEST), None, "1"),
+    Parameter(BiasFile("bias", "", "vector of n elements, added to every row; random with random "
+                       "operands"), None, "none"),
+    Parameter(FlagField("relu", "", "negative results become 0, after the bias"), False),
+    Parameter(RequantizeField("requantize", "", "results times multiplier / 2**shift, rounded half "
+                              "up, saturated to so many bits"), None, "none"),
 )
+
+#: Options that a product may be refused for when it is made.
+NAMED = ("a", "b", "bias", "relu", "requantize", "store_output")
 
 
 def _sizes(m: int, k: int, n: int) -> tuple[Parameter, ...]:
@@ -122,24 +167,49 @@ def _sizes(m: int, k: int, n: int) -> tuple[Parameter, ...]:
             Parameter(IntegerField("n", "columns", "columns of b", 1, LARGEST), n))
 
 
-class _FileGemm(Gemm):
-    """A product of matrices from files; refusals of their elements name the file."""
+class _Named:
+    """A product whose refusals of a file's elements name the file."""
+    options: Mapping[str, str] = {}
 
-    def __init__(self, options: Mapping[str, str], **values: Any):
-        super().__init__(**values)
-        self._options = options
+    def bias_values(self, design: Design) -> np.ndarray | None:
+        try:
+            return super().bias_values(design)  # type: ignore[misc]  # beside a product
+        except WorkloadError as error:
+            raise WorkloadError(f"{option_text(self.options, ['bias'])}: {error}") from None
+
+
+class _FileGemm(_Named, Gemm):
+    """A product of matrices from files."""
 
     def check_operands(self, design: Design) -> None:
         format = IntegerFormat.of(design)
         for name, matrix, limits in (("a", self.a, format.activation_range(self.unsigned)),
                                      ("b", self.b, format.weight_range())):
-            check_range(f"{option_text(self._options, [name])}: {name}", matrix, *limits)
+            check_range(f"{option_text(self.options, [name])}: {name}", matrix, *limits)
+
+
+class _RandomGemm(_Named, RandomGemm):
+    pass
+
+
+class _QProjection(_Named, QProjection):
+    pass
+
+
+def _product(kind: Any, options: Mapping[str, str], values: dict[str, Any]) -> Any:
+    """The product of a class above."""
+    try:
+        product = kind(**values)
+    except WorkloadError as error:
+        raise type(error)(f"{option_text(options, NAMED)}: {error}") from None
+    product.options = options
+    return product
 
 
 def _gemm(options: Mapping[str, str], values: dict[str, Any], seed: int | None) -> Gemm:
     files = [name for name in ("a", "b") if name in options]
     if not files:
-        return RandomGemm(**values, seed=seed or 0)
+        return _product(_RandomGemm, options, {**values, "seed": seed or 0})
     sizes = [name for name in ("m", "k", "n") if name in options]
     if sizes:
         raise WorkloadError(f"{option_text(options, [*sizes, *files])}: m, k and n come from the "
@@ -151,17 +221,17 @@ def _gemm(options: Mapping[str, str], values: dict[str, Any], seed: int | None) 
     if seed is not None:
         raise WorkloadError(f"--seed {seed}: {option_text(options, files)} leave nothing random; "
                             f"leave the seed out")
+    if options.get("bias") == "random":
+        raise WorkloadError(f"{option_text(options, ['bias', *files])}: a random bias needs random "
+                            f"operands; give a .npy file")
     for name in ("m", "k", "n"):
         del values[name]
-    try:
-        return _FileGemm(options, **values)
-    except WorkloadError as error:
-        raise type(error)(f"{option_text(options, files)}: {error}") from None
+    return _product(_FileGemm, options, values)
 
 
 def _q_projection(options: Mapping[str, str], values: dict[str, Any],
                   seed: int | None) -> QProjection:
-    return QProjection(**values, seed=seed or 0)
+    return _product(_QProjection, options, {**values, "seed": seed or 0})
 
 
 WORKLOADS = {spec.name: spec for spec in (

@@ -13,8 +13,8 @@ from .model import find
 from .tables import figure_text, look_up, table
 from .units import convert
 
-__all__ = ["KNOWN_DISAGREEMENTS", "WAITING", "Comparison", "Recipe", "Row", "compare_all",
-           "recipes", "reference_unit", "rows", "sections"]
+__all__ = ["KNOWN_DISAGREEMENTS", "Comparison", "Recipe", "Row", "compare_all", "recipes",
+           "reference_unit", "rows", "sections"]
 
 #: Rows whose printed number does not follow from the chapter's own inputs, and why.
 KNOWN_DISAGREEMENTS = {
@@ -24,8 +24,6 @@ KNOWN_DISAGREEMENTS = {
     "apple-m4max-m1ultra-diff": "difference of the rounded 29.94 and 20.43",
     "energy-rtx-m1": "42.9 us is rounded; 25.8 needs at least 42.917 us",
 }
-#: Why no model computes a row, by the word after the `!` in figures.map.
-WAITING = {"scheduler": "needs the hand-off scheduler, not built yet"}
 ENDINGS = {"_gb_per_s": "GB/s", "_tflops_per_s": "TFLOP/s", "_gb": "GB", "_watts": "W"}
 EXACT = 1e-12  # relative: the last bits of a double
 
@@ -51,22 +49,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a row is recomputed: `model`.`field` of `parameters`, or a number of a data table.
-
-    `waiting` is why no model computes it, or empty.
-    """
+    """How a row is recomputed: `model`.`field` of `parameters`, or a number of a data table."""
     model: str
     field: str
     parameters: tuple[tuple[str, str], ...] = ()
     times: int = 1
     reference: str = ""
-    waiting: str = ""
 
     @property
     def source(self) -> str:
         """The model and its field, or the number of a data table."""
-        if self.waiting:
-            return ""
         return f"@{self.reference}" if self.reference else f"{self.model}.{self.field}"
 
     def compute(self, unit: str) -> float:
@@ -134,9 +126,6 @@ def recipes() -> dict[str, Recipe]:
         row, target, *parameters = words
         if row in found:
             raise ValueError(f"figures.map: {row} is there twice")
-        if target.startswith("!"):
-            found[row] = Recipe("", "", waiting=WAITING[target[1:]])
-            continue
         if target.startswith("@"):
             found[row] = Recipe("", "", reference=target[1:])
             continue
@@ -159,8 +148,6 @@ def _compare(row: Row) -> Comparison:
     recipe = recipes().get(row.id)
     if recipe is None:
         return Comparison(row, None, None, "missing", "no model computes it")
-    if recipe.waiting:
-        return Comparison(row, recipe, None, "missing", recipe.waiting)
     computed = recipe.compute(row.unit)
     same = abs(computed - row.value) <= EXACT * abs(row.value)
     near = row.printed is None or _within(computed, row.printed, row.tolerance)

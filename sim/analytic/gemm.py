@@ -5,10 +5,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ...rtl import Design
+from ...rtl.handoff import duration
 from ...rtl.matrix_unit import MatrixUnit
 from ...rtl.memory_timing import MemoryTiming
 from ...rtl.output_control import sum_interval
+from ...rtl.vector_unit import beats
+from ...workloads.epilogue import Epilogue
 from ...workloads.gemm import Gemm
+from ...workloads.ideal import handoff_cycles, vector_job_cycles
 from ...workloads.tiling import Tile, Tiling
 
 __all__ = ["GemmEstimate", "estimate"]
@@ -22,16 +26,21 @@ class GemmEstimate:
     ----------
     counts : dict of str to int
         Expected counters: useful_macs (chapter 4.1.1: M K N), bytes_read, bytes_written,
-        transactions, activation_rows, weight_rows, accumulator_rows, loads, stores.
+        transactions, activation_rows, weight_rows, accumulator_rows, loads, stores,
+        vector_commands, handoffs, handoff_bytes, exchange_bytes.
     resources : dict of str to int
         Cycles for which each resource is needed, if nothing else ever delays it: "array" (one
         activation row per cycle), "weight_shift" (one weight row per cycle; without double
         buffering the whole path of every tile) or, output stationary, "results" (one result row
         per cycle; without double buffering every tile by itself), "memory" (occupancy),
         "operand_port" and "weight_port" (write ports of the buffers).
+    vector_resources : dict of str to int
+        Cycles in which "handoff" and "vector" are busy, exactly. Not part of the bound, whose
+        items are what the array waits for.
     """
     counts: Counter = field(default_factory=Counter)
     resources: Counter = field(default_factory=Counter)
+    vector_resources: Counter = field(default_factory=Counter)
 
     @property
     def bound(self) -> int:
@@ -53,7 +62,7 @@ def estimate(design: Design, jobs: Iterable[Gemm], timing: str = "rtl") -> GemmE
     total = GemmEstimate()
     for job in jobs:
         tiling = job.tiling(design)
-        _add(total, design, job, tiling)
+        _add(total, design, job, tiling, timing)
         if timing == "ideal":
             total.resources["array"] += _textbook_cycles(design, tiling)
     if timing == "ideal":
@@ -96,9 +105,10 @@ def _row_bytes(tiles: Iterable[Tile], bits: int) -> int:
     return sum(count * (-(-size * bits // 8)) for size, count in _sizes(tiles).items())
 
 
-def _add(total: GemmEstimate, design: Design, job: Gemm, tiling: Tiling) -> None:
+def _add(total: GemmEstimate, design: Design, job: Gemm, tiling: Tiling, timing: str) -> None:
     m, k, n = job.shape
     total.counts["useful_macs"] += m * k * n
+    total.counts.update(vector_commands=0, handoffs=0, handoff_bytes=0, exchange_bytes=0)
     (_add_output_stationary if tiling.output_stationary else _add_weight_stationary)(
         total, design, tiling)
     traffic = _Traffic(total, MemoryTiming.of(design))
@@ -115,6 +125,9 @@ def _add(total: GemmEstimate, design: Design, job: Gemm, tiling: Tiling) -> None
                         -(-elements * design.weight_bits // 8), stride)
     if job.store_output:
         element = design.result_element_bytes
+        if job.epilogue is not None:
+            element = job.epilogue.element_bytes(design)
+            _add_epilogue(total, design, job.epilogue, tiling, traffic, timing)
         for size, count in _sizes(tiling.m_blocks).items():
             for elements, columns_count in _sizes(tiling.n_tiles).items():
                 traffic.add("store", count * columns_count, size, elements * element,
@@ -142,6 +155,33 @@ def _add_output_stationary(total: GemmEstimate, design: Design, tiling: Tiling) 
     total.resources.update(array=pairs, results=results)
 
 
+def _add_epilogue(total: GemmEstimate, design: Design, epilogue: Epilogue, tiling: Tiling,
+                  traffic: "_Traffic", timing: str) -> None:
+    """Every tile of the result goes over the hand-off and through the vector unit."""
+    counts = total.counts
+    for rows, blocks in _sizes(tiling.m_blocks).items():
+        for columns, tiles in _sizes(tiling.n_tiles).items():
+            count = blocks * tiles
+            handoff = epilogue.handoff(design, 0, 0, 0, rows, columns)
+            commands = epilogue.commands(design, 0, rows, columns)
+            nbytes = count * rows * columns * handoff.element_bytes
+            if design.handoff == "staged":
+                nbytes *= 2
+                counts["exchange_bytes"] += nbytes
+            counts.update(handoffs=count, handoff_bytes=nbytes,
+                          vector_commands=count * len(commands))
+            if timing == "ideal":
+                moves = handoff_cycles(design, handoff)
+                cycles = vector_job_cycles(design, commands)
+            else:
+                moves = duration(design, handoff)
+                cycles = sum(beats(design, command) for command in commands)
+            total.vector_resources.update(handoff=count * moves, vector=count * cycles)
+            if epilogue.biased:
+                load = epilogue.bias_load(design, 0, 0, columns)
+                traffic.add("bias", count, load.rows, load.bytes_per_row, load.row_stride)
+
+
 @dataclass
 class _Traffic:
     """Adds `count` equal descriptors to an estimate."""
@@ -160,4 +200,5 @@ class _Traffic:
         else:
             counts["loads"] += count
             counts["bytes_read"] += count * nbytes
-            resources[kind] += count * self.timing.hold(nbytes, rows)
+            if kind != "bias":  # the vector slots' port is never the limit
+                resources[kind] += count * self.timing.hold(nbytes, rows)

@@ -23,6 +23,7 @@ from amaranth.sim._pyrtl import (
 from amaranth.sim.pysim import PySimEngine
 
 from .fragments import fragments
+from .memory_writes import compile_writes, take_writes
 
 __all__ = ["SettledEngine"]
 
@@ -41,7 +42,10 @@ class SettledEngine(PySimEngine):
                     port._domain == "comb" for port in fragment._read_ports):
                 raise ValueError("a memory with a combinational read port cannot be settled")
             statements.extend(fragment.statements.pop("comb", ()))
+        writes = take_writes(design.fragment)
         super().__init__(design)
+        if writes:
+            self._processes.add(compile_writes(self._state, writes))
         if statements:
             self._processes.add(_compile(self._state, _ordered(statements)))
 

@@ -11,7 +11,7 @@ from cubewave.rtl import Design
 from cubewave.rtl.accumulator import Accumulators
 from cubewave.rtl.formats import IntegerFormat
 
-WATCH = ["free", "full", "o", "handoff_o", "written", "overflow"]
+WATCH = ["free", "full", "handoff_full", "o", "handoff_o", "written", "overflow"]
 NO_TAG = {"valid": 0}
 
 
@@ -73,7 +73,7 @@ class Model:
             return None
         in_use.add(bank)
         inputs.update({f"{reader}read": 1, bank_name: bank, row_name: row})
-        if state[bank] == "full" and rng.random() < 0.4:
+        if state[bank] == f"{reader}full" and rng.random() < 0.4:
             inputs.update({f"{reader}release": 1, f"{reader}release_bank": bank})
             self.state[bank] = "free"
         return list(self.words[bank][row])
@@ -82,7 +82,7 @@ class Model:
         """The inputs and outputs of one cycle."""
         rng, banks, rows = self.rng, len(self.words), len(self.words[0])
         bits = {kind: sum(1 << bank for bank in range(banks) if self.state[bank] == kind)
-                for kind in ("free", "full")}
+                for kind in ("free", "full", "handoff_full")}
         expected = {**bits, **self.output, "written": int(self.tag is not None),
                     "overflow": self.overflow}
         inputs = {"tag": NO_TAG, "sums": self._sums(), "take": 0, "take_bank": 0, "read": 0,
@@ -94,14 +94,14 @@ class Model:
         tag = None
         if filling and rng.random() < 0.8:
             tag = {"valid": 1, "bank": rng.choice(filling), "row": rng.randrange(min(rows, 3)),
-                   "accumulate": rng.randrange(2), "store": rng.randrange(2),
+                   "accumulate": rng.randrange(2), "store": rng.randrange(3),
                    "finish": int(rng.random() < self.finishes)}
             inputs["tag"] = tag
             if tag["finish"]:
                 self.state[tag["bank"]] = "finishing"
         else:
             inputs["tag"] = {"valid": 0, "bank": rng.randrange(banks), "row": rng.randrange(rows),
-                             "finish": 1, "store": rng.randrange(2)}
+                             "finish": 1, "store": rng.randrange(3)}
         bank = rng.randrange(banks)
         if state[bank] == "free":
             inputs.update(take=1, take_bank=bank)
@@ -118,7 +118,8 @@ class Model:
         if self.tag is not None:
             self._update(self.tag, inputs["sums"], inputs["clear"])
             if self.tag["finish"]:
-                self.state[self.tag["bank"]] = "full" if self.tag["store"] else "free"
+                self.state[self.tag["bank"]] = ("free", "full",
+                                                 "handoff_full")[self.tag["store"]]
         self.tag = tag
         return inputs, expected
 
@@ -231,8 +232,8 @@ def test_store_hand_off_and_array_at_the_same_time():
     """Three banks: one is stored, one handed off and one filled, a row of each in every cycle."""
     steps = [{}]
     for bank in range(2):
-        steps += overlap(*(update(bank, row, [10 * bank + row], finish=int(row == 3), store=1)
-                           for row in range(4)))
+        steps += overlap(*(update(bank, row, [10 * bank + row], finish=int(row == 3),
+                                  store=1 + bank) for row in range(4)))
     fill = overlap(*(update(2, row, [20 + row]) for row in range(4)))
     for row in range(4):
         fill[row] |= {"read": 1, "read_bank": 0, "read_row": row, "release": int(row == 3),
@@ -243,7 +244,8 @@ def test_store_hand_off_and_array_at_the_same_time():
     assert [row["o"] for row in together] == [[0], [1], [2], [3]]
     assert [row["handoff_o"] for row in together] == [[13], [12], [11], [10]]
     assert rows_read(got, 4) == [[20], [21], [22], [23]]
-    assert [row["full"] for row in got[len(steps):]] == [3] * 4 + [0] * 6
+    assert [row["full"] for row in got[len(steps):]] == [1] * 4 + [0] * 6
+    assert [row["handoff_full"] for row in got[len(steps):]] == [2] * 4 + [0] * 6
     assert got[-1]["free"] == 7
 
 
@@ -264,7 +266,8 @@ def test_edges_of_the_range(bits, overflow):
         got = run(design, steps + readback(0, [0]) + overlap(update(0, 0, [sign], 1))
                   + readback(0, [0]) + [{"clear": 1}, {}])
         assert got[len(steps) + 1] | {"handoff_o": None} == {
-            "free": 1, "full": 0, "o": [edge], "handoff_o": None, "written": 0, "overflow": 0}
+            "free": 1, "full": 0, "handoff_full": 0, "o": [edge], "handoff_o": None, "written": 0,
+            "overflow": 0}
         assert got[-3]["o"] == [edge if overflow == "saturate" else -edge - 1]
         assert [row["overflow"] for row in got[-5:]] == [0, 1, 1, 1, 0]
 

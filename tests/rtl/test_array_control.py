@@ -62,7 +62,7 @@ class Model:
             inner=rng.randint(1, design.rows), outer=rng.randint(1, 2), new_weights=int(new),
             last_use=int(self.uses_left == 0), free_slot=rng.randrange(2),
             unsigned=rng.randrange(2), accumulate=rng.randrange(2), take_bank=rng.randrange(2),
-            finish_bank=rng.randrange(2), store=rng.randrange(2),
+            finish_bank=rng.randrange(2), store=rng.randrange(3),
             group=rng.randrange(3), take_group=rng.randrange(2), free_group=rng.randrange(2))
 
     def _conditions(self, inputs):

@@ -14,7 +14,7 @@ from cubewave.rtl.memory_channel import MemoryChannel
 from cubewave.rtl.memory_timing import MemoryTiming
 
 WEIGHT, OPERAND, VECTOR = Destination
-LINES = 16
+LINES, LINE_BYTES = 16, 16
 STATE = ["loading", "storing", "store_next", "store_stays", "loads_under_way",
          "stores_under_way"]
 WATCH = [f"core.{name}" for name in (
@@ -129,7 +129,7 @@ def random_request(kind, rng, design):
     if kind == "store":
         return request | {"rows": rng.randint(1, 4), "bytes_per_row": rng.randint(1, 6)}
     destination = rng.choice([WEIGHT, OPERAND, VECTOR])
-    most_rows, most_bytes = (5, 3) if destination is WEIGHT else (7, 5)
+    most_rows, most_bytes = {WEIGHT: (5, 3), OPERAND: (7, 5), VECTOR: (15, 12)}[destination]
     return request | {
         "destination": destination, "rows": rng.randint(1, most_rows),
         "bytes_per_row": rng.randint(1, most_bytes),
@@ -177,7 +177,7 @@ def run(design, contents, steps):
     """The outputs of each cycle, None where they mean nothing."""
     channel = MemoryChannel(design=design, lines=LINES)
     size = channel.storage.line_bytes
-    assert size == 8
+    assert size == LINE_BYTES
     for line in range(LINES):
         channel.storage.halves[line & 1].init[line >> 1] = int.from_bytes(
             contents[line * size:(line + 1) * size], "little")
@@ -197,7 +197,7 @@ def run(design, contents, steps):
 
 
 def check(design, arrivals, cycles, rng):
-    contents = rng.randbytes(8 * LINES)
+    contents = rng.randbytes(LINE_BYTES * LINES)
     steps, expected = play(design, Model(design, contents), arrivals, cycles, rng)
     for cycle, (got, want) in enumerate(zip(run(design, contents, steps), expected, strict=True)):
         assert got == want, f"cycle {cycle}"
@@ -244,7 +244,7 @@ def starts(design, requests, cycles=40):
         if pending[kind] and pending[kind][0][0] <= now:
             return pending[kind].pop(0)[1]
         return None
-    contents = bytes(range(8 * LINES))
+    contents = bytes(range(LINE_BYTES * LINES))
     steps, expected = play(design, Model(design, contents), arrivals, cycles)
     got = run(design, contents, steps)
     assert got == expected
@@ -343,7 +343,7 @@ def test_a_stored_row_is_loaded_again():
 
 @pytest.mark.parametrize("fields,rows,nbytes", [
     ({"slot_bytes": 160}, 32, 5), ({"accumulator_rows": 20}, 20, 6),
-    ({"rows": 8, "cols": 1, "slot_bytes": 56}, 7, 8), ({"rows": 1, "cols": 4}, 4, 8)])
+    ({"rows": 16, "cols": 1, "slot_bytes": 112}, 7, 16), ({"rows": 1, "cols": 4}, 4, 16)])
 def test_the_largest_descriptor_of_either_kind(fields, rows, nbytes):
     """Loads may have more rows or longer ones than stores, and the other way round."""
     design = make(bandwidth=4, **fields)

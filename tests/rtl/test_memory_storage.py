@@ -13,8 +13,8 @@ from cubewave.rtl.memory_storage import MemoryStorage, line_bytes
 
 
 @pytest.mark.parametrize("fields,size", [
-    ({"rows": 1, "cols": 1, "accumulator_bits": 16}, 2),
-    ({"rows": 1, "cols": 3, "accumulator_bits": 16}, 8),
+    ({"rows": 1, "cols": 1, "accumulator_bits": 16}, 4),
+    ({"rows": 1, "cols": 3, "accumulator_bits": 16}, 16),
     ({"rows": 9, "cols": 1, "accumulator_bits": 16}, 16),
     ({"rows": 1, "cols": 4, "accumulator_bits": 17}, 16),
     ({"rows": 1, "cols": 1, "accumulator_bits": 48}, 8),

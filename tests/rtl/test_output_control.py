@@ -54,7 +54,7 @@ class Model:
             inner=rng.randint(1, design.rows), outer=rng.randint(1, design.cols),
             new_weights=rng.randrange(2), last_use=rng.randrange(2), free_slot=rng.randrange(2),
             unsigned=rng.randrange(2), accumulate=rng.randrange(2), take_bank=int(take),
-            finish_bank=int(self.jobs_left == 0), store=rng.randrange(2),
+            finish_bank=int(self.jobs_left == 0), store=rng.randrange(3),
             group=rng.randrange(3), take_group=rng.randrange(2), free_group=rng.randrange(2))
 
     def _output_ready(self, now):

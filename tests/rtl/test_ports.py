@@ -45,28 +45,28 @@ DESIGN = Design(rows=3, cols=2, buffer_port_rows=2, weight_fifo_depth=3, input_s
 VSLOTS = vector_slots(DESIGN)
 VSLOT = (VSLOTS - 1).bit_length()
 FORMAT = IntegerFormat.of(DESIGN)  # sums of 18 bits
-# 3 banks, 5 rows: valid 1, bank 2, row 3, accumulate, finish, store
-TAG = 9
+# 3 banks, 5 rows: valid 1, bank 2, row 3, accumulate, finish, store 2
+TAG = 10
 # slot, word 5 (32 elements of a vector slot), last, pitch 6, bytes of an element 3
 LOAD_TAG = VSLOT + 5 + 1 + 6 + 3
 BEAT = 2 + 1 + 1 + LOAD_TAG  # count, first, last
 ELEMENT = 34                 # bits of a vector element
-LOAD = 40 + 4 + 2 + 40   # base, up to 12 rows of up to 3 bytes, stride
+LOAD = 40 + 7 + 4 + 40   # base, up to 64 rows of up to 8 bytes, stride
 STORE = 40 + 3 + 4 + 40  # base, up to 5 rows of up to 8 bytes, stride
 ROW = 40 + 4 + 64        # address, up to 8 bytes, data
 
 PORTS = {
     "accumulator": (
         Accumulators(design=DESIGN, format=FORMAT),
-        f"tag<{TAG} sums<36 take<1 take_bank<2 free>3 full>3 read<1 read_bank<2 read_row<3 "
-        "release<1 release_bank<2 o>64 handoff_read<1 handoff_bank<2 handoff_row<3 "
+        f"tag<{TAG} sums<36 take<1 take_bank<2 free>3 full>3 handoff_full>3 read<1 read_bank<2 "
+        "read_row<3 release<1 release_bank<2 o>64 handoff_read<1 handoff_bank<2 handoff_row<3 "
         "handoff_release<1 handoff_release_bank<2 handoff_o>64 written>1 clear<1 overflow>1"),
     "accumulator_update": (
         AccumulatorUpdate(format=FORMAT, cols=2, overflow="wrap"),
         "old<64 accumulate<1 sums<36 new>64 overflows>2"),
     "array_control": (
         ArrayControl(design=DESIGN, max_rows_in_flight=9),
-        "i<30 slots_ready<3 banks_free<3 groups_taken<2 whole<1 shifting<1 shift_ends<1 shift>1 "
+        "i<31 slots_ready<3 banks_free<3 groups_taken<2 whole<1 shifting<1 shift_ends<1 shift>1 "
         "enter>1 slot>2 row>4 unsigned>1 first>1 turn>1 release>1 take>1 bank>2 take_group>1 "
         f"release_group>1 group>1 tag>{TAG} tile_rows>2 retire<1 "
         "macs>3 clear<1 running>1 status>4"),
@@ -101,7 +101,7 @@ PORTS = {
         f"weights_valid<1 sums>36 tag_out>{TAG}"),
     "memory_mover": (
         MemoryMover(design=DESIGN, row_bits=7, line_bytes=2, lanes=2),
-        f"i<{2 + LOAD + LOAD_TAG + 48} now<48 address>80 enable>2 data<32 o>{14 + BEAT} bytes>2 "
+        f"i<{2 + LOAD + LOAD_TAG + 48} now<48 address>80 enable>2 data<32 o>{14 + BEAT} bytes>4 "
         "under_way>1"),
     "memory_storage": (
         MemoryStorage(design=DESIGN, readers=2, lines=2),
@@ -130,7 +130,7 @@ PORTS = {
         f"use>1 vector_release>1 vector_data<{2 * ELEMENT} write>{ROW} status>3"),
     "vector_fill": (
         VectorFill(design=DESIGN),
-        f"i<{24 + 2 + 2 + LOAD_TAG} load_write>1 load_slot>{VSLOT} load_unit>1 load_address>5 "
+        f"i<{64 + 4 + 2 + LOAD_TAG} load_write>1 load_slot>{VSLOT} load_unit>1 load_address>5 "
         f"load_count>2 load_data>{2 * ELEMENT} load_filled>1 load_filled_slot>{VSLOT}"),
     "weight_fifo": (
         WeightFifo(design=DESIGN),
@@ -138,7 +138,7 @@ PORTS = {
     "memory_interface": (
         MemorySignature(DESIGN),
         f"load>{2 + LOAD + LOAD_TAG} store>{STORE} weights<{32 + BEAT} operands<{48 + BEAT} "
-        f"vectors<{24 + 2 + 2 + LOAD_TAG} rows>{ROW} "
+        f"vectors<{64 + 4 + 2 + LOAD_TAG} rows>{ROW} "
         "loading<1 storing<1 store_next<1 store_stays<1 loads_under_way<1 stores_under_way<1 "
         "request_bytes<40 request_transactions<40"),
 }
@@ -168,9 +168,11 @@ def test_counter_bank_ports():
               if member.flow is In}
     assert narrow == {
         "enable": 1, "clear": 1, "status_memory": 1, "status_loader": 3, "status_array": 4,
-        "status_store": 3, "add_span": 1, "add_activation_rows": 1, "add_useful_macs": 21,
-        "add_weight_rows": 1, "add_accumulator_rows": 1, "add_loads": 1, "add_stores": 1,
-        "add_bytes_read": 40, "add_bytes_written": 40, "add_transactions": 40,
+        "status_vector": 3, "status_handoff": 3, "status_store": 3, "add_span": 1,
+        "add_activation_rows": 1, "add_useful_macs": 21, "add_weight_rows": 1,
+        "add_accumulator_rows": 1, "add_vector_commands": 1, "add_both_busy": 1,
+        "add_handoffs": 1, "add_handoff_bytes": 13, "add_exchange_bytes": 13, "add_loads": 1,
+        "add_stores": 1, "add_bytes_read": 40, "add_bytes_written": 40, "add_transactions": 40,
         "add_exposed_requests": 1}
 
 

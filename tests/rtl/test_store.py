@@ -42,7 +42,7 @@ def stored_bytes(design, word):
 def element_bytes_of(design, elements, size):
     """What is written for elements of `size` bytes, as far as a row goes."""
     data = b"".join((element % (1 << 8 * size)).to_bytes(size, "little") for element in elements)
-    return int.from_bytes(data[:design.result_row_bytes], "little")
+    return int.from_bytes(data[:design.vector_row_bytes], "little")
 
 
 class Model:
@@ -59,7 +59,7 @@ class Model:
         rng, design = self.rng, self.design
         rows = rng.randint(1, design.accumulator_rows)
         shape = {"rows": rows, "base": rng.randrange(1 << 40),
-                 "bytes_per_row": rng.randint(1, design.result_row_bytes),
+                 "bytes_per_row": rng.randint(1, design.vector_row_bytes),
                  "row_stride": rng.randrange(1 << 40),
                  "element_bytes": rng.randint(1, 7), "wait": rng.randrange(2),
                  "keep": rng.randrange(2)}
@@ -86,7 +86,7 @@ class Model:
             return outputs | dict.fromkeys(["vector_read", "use", "vector_release"], 0)
         outputs |= {"vector_read": reads, "use": int(starts and store.wait),
                     "vector_release": int(releases and not store.keep)}
-        if reads or releases:
+        if reads or outputs["vector_release"]:
             outputs["vector_slot"] = store.bank
         if reads:
             outputs |= {"vector_unit": row % units,
@@ -129,8 +129,8 @@ class Model:
             "write.valid": int(self.written is not None), "write.payload": None,
             "status": self._status(starts, full, inputs["under_way"])}
         if store is not None and not store.vector:
-            expected |= {"read": reads, "release": releases,
-                         "bank": store.bank if reads or releases else None,
+            expected |= {"read": reads, "release": int(releases and not store.keep),
+                         "bank": store.bank if reads or releases and not store.keep else None,
                          "row": store.acc_row + row if reads else None}
         if valid:
             expected["o.payload"] = {name: getattr(store, name) for name in
@@ -145,7 +145,7 @@ class Model:
                         store.vector and store.element_bytes) if reads else None
         self.read_rows, self.started = row + reads, bool(starts or self.started)
         if releases:
-            if not store.vector:
+            if not store.vector and not store.keep:
                 self.full &= ~(1 << store.bank)
             self.store, self.read_rows, self.started = None, 0, False
         return inputs, expected
@@ -162,7 +162,7 @@ def run(design, steps):
             row["bank"] = None
         if not row["vector_read"]:
             row["vector_unit"] = row["vector_address"] = None
-        if not row["vector_read"] and (not row["i.ready"] or row["release"]):
+        if not row["vector_read"] and not row["vector_release"]:
             row["vector_slot"] = None
         if not row["write.valid"]:
             row["write.payload"] = None
@@ -256,10 +256,21 @@ def test_elements_of_any_size(size, bits):
     half = 1 << vector_element_bits(design) - 1
     for values in ([-half, half - 1, -1], [0, 5, -7]):
         steps = [{"i.valid": 1, "o.ready": 1, "i.payload": command(
-            1, vector=1, element_bytes=size, bytes_per_row=design.result_row_bytes)},
+            1, vector=1, element_bytes=size, bytes_per_row=design.vector_row_bytes)},
             {"vector_data": values}]
         payload = run(design, steps)[1]["write.payload"]
         assert payload["data"] == element_bytes_of(design, values, size)
+
+
+@pytest.mark.parametrize("vector", [0, 1])
+def test_a_kept_bank_or_slot_is_read_again(vector):
+    steps = [{"i.valid": 1, "o.ready": 1, "banks_full": 1, "results": int(cycle == 0),
+              "i.payload": command(1, vector=vector, element_bytes=1, wait=int(cycle == 0),
+                                   keep=int(cycle == 0))} for cycle in range(2)]
+    got = run(make(), steps)
+    assert [row["i.ready"] for row in got] == [1, 1]
+    assert [row["vector_release" if vector else "release"] for row in got] == [0, 1]
+    assert [row["release" if vector else "vector_release"] for row in got] == [0, 0]
 
 
 @pytest.mark.parametrize("vector,wait,result,full", list(product([0, 1], repeat=4)))

@@ -199,7 +199,7 @@ def jobs_through(delays, words=10):
             assert all(each == looks[0] for each in looks)
             results.extend(looks[0])
             ctx.set(unit.store_use, 1)
-            ctx.set(unit.store_use_slot, output)
+            ctx.set(unit.store_use_slot, command.a_slot)
             await ctx.tick()
             ctx.set(unit.store_use, 0)
 
@@ -209,7 +209,7 @@ def jobs_through(delays, words=10):
         for start in range(0, words, 2):
             ctx.set(unit.store_read_address, start)
             await ctx.tick()
-            assert ctx.get(unit.results) == 1 << output
+            assert ctx.get(unit.results) == 1 << command.a_slot
             found += plain(ctx.get(unit.store_read_data))[:2]
         ctx.set(unit.store_read, 0)
         return found

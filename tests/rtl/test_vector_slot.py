@@ -12,7 +12,7 @@ from cubewave.rtl.vector_commands import (
     vector_slot_elements,
     vector_slots,
 )
-from cubewave.rtl.vector_slot import VectorSlot, from_ring, to_ring, vector_word
+from cubewave.rtl.vector_slot import VectorSlot, from_ring, place, to_ring, vector_word
 from cubewave.rtl.vector_storage import VectorStorage
 
 
@@ -29,60 +29,64 @@ def test_a_word_holds_any_access(fields, word):
 
 @pytest.mark.parametrize("word", [1, 2, 8])
 def test_a_ring_turns(word):
-    bits, rng = 5, random.Random(word)
-    ring, value = Signal(2 * word * bits), Signal(word * bits)
-    offset = Signal(range(2 * word))
-    m = Module()
+    bits, rng, m = 5, random.Random(word), Module()
+    ring, value, address = Signal(2 * word * bits), Signal(word * bits), Signal(9)
+    even, odd, offset = place(m, address, word, "there")
+    turned = from_ring(m, ring, offset, word, bits, "out")
+    placed = to_ring(m, value, offset, word, bits, "in")
+
+    def packed(elements):
+        return sum(each << bits * at for at, each in enumerate(elements))
 
     async def bench(ctx):
-        for start in range(2 * word):
+        for start in range(8 * word):
             elements = [rng.randrange(1 << bits) for _ in range(2 * word)]
-            ctx.set(offset, start)
-            ctx.set(ring, sum(each << bits * place for place, each in enumerate(elements)))
-            ctx.set(value, sum(each << bits * place
-                               for place, each in enumerate(elements[:word])))
-            turned = (elements[start:] + elements[:start])[:word]
-            placed = elements[:word] + [0] * word
-            placed = placed[2 * word - start:] + placed[:2 * word - start]
-            assert ctx.get(from_ring(ring, offset, word, bits)) == sum(
-                each << bits * place for place, each in enumerate(turned))
-            assert ctx.get(to_ring(value, offset, word, bits)) == sum(
-                each << bits * place for place, each in enumerate(placed))
+            ctx.set(address, start)
+            ctx.set(ring, packed(elements))
+            ctx.set(value, packed(elements[:word]))
+            assert (ctx.get(even), ctx.get(odd)) == ((start // word + 1) // 2, start // word // 2)
+            at = start % (2 * word)
+            assert ctx.get(turned) == packed((elements[at:] + elements[:at])[:word])
+            padded = [0] * at + elements[:word] + [0] * word
+            wrapped = padded[2 * word:] + padded[len(padded[2 * word:]):2 * word]
+            assert ctx.get(placed) == packed(wrapped)
 
     simulate(m, bench)
 
 
 @pytest.mark.parametrize("lanes,ports", [(1, 1), (2, 2), (4, 1)])
-def test_a_slot_reads_and_writes_rings(lanes, ports):
-    """Random places of random rings; reads see what was written before their cycle."""
+def test_a_slot_reads_and_writes_words_of_each_half(lanes, ports):
+    """Reads see what was written before their cycle."""
     design, rng = make(lanes=lanes), random.Random(lanes)
-    word, elements = vector_word(design), vector_slot_elements(design)
-    bits = vector_element_bits(design)
-    contents, steps, wanted, expected = {}, [], [], [None] * ports
+    word, bits = vector_word(design), vector_element_bits(design)
+    depth = -(-vector_slot_elements(design) // word) // 2 + 1
+    contents, steps, wanted, watch = {}, [], [], []
+    for port in range(ports):
+        watch += [f"read_{port}_even_data", f"read_{port}_odd_data"]
+    expected = dict.fromkeys(watch)
     for _cycle in range(150):
-        step = {"read": rng.getrandbits(ports), "write": [0] * ports,
-                "read_address": [rng.randrange(elements - word) for _ in range(ports)],
-                "write_address": [rng.randrange(elements - word) for _ in range(ports)],
-                "i": [rng.getrandbits(2 * word * bits) for _ in range(ports)]}
-        wanted.append(list(expected))
-        for port, start in enumerate(step["read_address"]):
-            if step["read"] >> port & 1:
-                expected[port] = [(place % (2 * word), contents.get(place, 0))
-                                  for place in range(start, start + word)]
-        written = {}
-        for port, start in enumerate(step["write_address"]):
-            for place in range(start, start + word):
-                at = place % (2 * word)
-                if rng.random() < 0.5 and place not in written:
-                    step["write"][port] |= 1 << at
-                    written[place] = step["i"][port] >> at * bits & (1 << bits) - 1
+        step, written = {}, {}
+        wanted.append(dict(expected))
+        for port in range(ports):
+            step[f"read_{port}_en"] = reading = rng.randrange(2)
+            for half in ("even", "odd"):
+                row = step[f"read_{port}_{half}"] = rng.randrange(depth)
+                if reading:
+                    expected[f"read_{port}_{half}_data"] = sum(
+                        contents.get((half, row, at), 0) << at * bits
+                        for at in range(word))
+                # The rows of the ports differ: two writes to one element mean nothing.
+                row = step[f"write_{port}_{half}"] = rng.randrange(port, depth, ports)
+                enabled = step[f"write_{port}_{half}_en"] = rng.getrandbits(word)
+                value = step[f"write_{port}_{half}_data"] = rng.getrandbits(word * bits)
+                for at in range(word):
+                    if enabled >> at & 1:
+                        written[half, row, at] = value >> at * bits & (1 << bits) - 1
         contents |= written
         steps.append(step)
-    for got, rings in zip(lockstep(VectorSlot(design=design, ports=ports), steps, ["o"]), wanted,
-                          strict=True):
-        for ring, known in zip(got["o"], rings):
-            for place, value in known or ():
-                assert ring >> place * bits & (1 << bits) - 1 == value
+    for got, want in zip(lockstep(VectorSlot(design=design, ports=ports), steps, watch), wanted,
+                         strict=True):
+        assert all(value is None or got[name] == value for name, value in want.items())
 
 
 @pytest.mark.parametrize("engines", [1, 2])

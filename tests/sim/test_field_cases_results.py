@@ -25,8 +25,8 @@ def pattern(m, k, n):
     return a, (5 * i + 2 * j) % 9 - 4
 
 
-def run(design, workload):
-    result = simulate(design, workload)
+def run(design, workload, level="rtl"):
+    result = simulate(design, workload, level=level)
     assert result.ok, [check for check in result.checks if not check["ok"]]
     return result
 
@@ -185,11 +185,22 @@ def test_f070_values_beyond_the_operand_width_are_refused(level):
         simulate(TINY, Gemm([[1]], [[128]]), level=level)
 
 
-@pytest.mark.parametrize("option", [{"bias": [1]}, {"relu": True},
-                                    {"requantize": (1, 8, 8)}])
-def test_f072_f075_scaling_is_refused_by_name_not_ignored(option):
-    with pytest.raises(WorkloadError, match=f"^{next(iter(option))} needs the vector unit"):
-        Gemm([[1]], [[1]], **option)
+@pytest.mark.parametrize("level", ["rtl", "cycle"])
+def test_f072_a_sum_is_rounded_once_and_half_up(level):
+    """Through two shifts by 4, with rounding each, 120 would become 1."""
+    sums = [120, 127, 128, -128, -129]
+    product = Gemm([[value // 2, value - value // 2] for value in sums], [[1], [1]],
+                   requantize=(1, 8, 8))
+    result = run(TINY, product, level=level)
+    assert result.output.ravel().tolist() == [0, 0, 1, 0, -1]
+
+
+@pytest.mark.parametrize("level", ["rtl", "cycle"])
+@pytest.mark.parametrize("scale", [4, 1])
+def test_f075_a_scale_factor_is_applied(level, scale):
+    product = Gemm(np.full((16, 16), 3), np.eye(16, dtype=int), requantize=(scale, 0, 32))
+    result = run(TINY, product, level=level)
+    assert (result.output == 3 * scale).all() and result.output.shape == (16, 16)
 
 
 def test_f080_an_unsigned_code_stays_unsigned():

@@ -1,11 +1,9 @@
 """The chapter's figures: the mapping is complete and every row is what the table says."""
 
-
 import pytest
 
 from cubewave.sim.analytic.figures import (
     KNOWN_DISAGREEMENTS,
-    WAITING,
     Row,
     compare_all,
     recipes,
@@ -15,9 +13,6 @@ from cubewave.sim.analytic.figures import (
 )
 from cubewave.sim.analytic.model import find, registry
 from cubewave.sim.analytic.tables import figure_text, look_up
-
-#: What the schedulers of chapter 4.4.2 and 4.4.3 are called in the table's formulas.
-SCHEDULERS = ("handoff(",)
 
 
 def test_the_table_is_whole():
@@ -31,20 +26,16 @@ def test_every_row_has_a_recipe_and_every_recipe_a_row():
     assert {row.id for row in rows()} == set(recipes())
 
 
-def test_only_schedules_wait():
-    waiting = {row.id for row in rows() if recipes()[row.id].waiting}
-    assert waiting == {row.id for row in rows()
-                       if any(word in row.formula for word in SCHEDULERS)}
-    assert {recipes()[row].waiting for row in waiting} <= set(WAITING.values())
-
-
-def test_every_row_that_does_not_wait_is_recomputed():
+def test_every_row_is_recomputed():
     statuses = {item.row.id: item.status for item in compare_all()}
-    assert {row for row, status in statuses.items() if status == "differs"} == set()
-    assert {row for row, status in statuses.items() if status == "known"} == set(
-        KNOWN_DISAGREEMENTS)
-    missing = {row for row, status in statuses.items() if status == "missing"}
-    assert missing == {row.id for row in rows() if recipes()[row.id].waiting}
+    assert {row for row, status in statuses.items() if status != "ok"} == set(KNOWN_DISAGREEMENTS)
+    assert {statuses[row] for row in KNOWN_DISAGREEMENTS} == {"known"}
+
+
+def test_rows_of_the_hand_off_scheduler_are_the_models():
+    scheduled = {row.id for row in rows() if "handoff(" in row.formula}
+    assert len(scheduled) == 19
+    assert scheduled == {name for name, recipe in recipes().items() if recipe.model == "handoff"}
 
 
 def test_measured_rows_are_numbers_of_data_tables():
@@ -58,7 +49,7 @@ def test_measured_rows_are_numbers_of_data_tables():
 def test_recipes_use_models_and_no_formulas():
     known = {model.name for model in registry()}
     for name, recipe in recipes().items():
-        if not recipe.reference and not recipe.waiting:
+        if not recipe.reference:
             model = find(recipe.model)
             assert recipe.model in known, name
             assert set(dict(recipe.parameters)) <= set(model.names), name
@@ -69,7 +60,7 @@ def test_recipes_use_models_and_no_formulas():
 @pytest.mark.parametrize("change,status", [
     (dict(value=71.0), "differs"), (dict(printed=72.0), "differs"),
     (dict(printed=72.0, tolerance=0.03), "ok"), (dict(printed=None), "ok"),
-    (dict(id="no-such-row"), "missing"), (dict(id="handoff-staged-32x1-finish"), "missing")])
+    (dict(id="no-such-row"), "missing")])
 def test_a_row_that_is_not_what_the_table_says_is_seen(change, status):
     row = next(row for row in rows() if row.id == "amdahl-open-total-2x")
     changed = Row(**{**{name: getattr(row, name) for name in row.__dataclass_fields__},

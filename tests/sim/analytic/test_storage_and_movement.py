@@ -95,6 +95,31 @@ def test_handoff_bounds(check):
           one_slot_ticks=268, vector_bound_ticks=175, limited_by="vector")
 
 
+def test_handoff(check):
+    # 20 rows in groups of 16 and 4, 8 keys, head dimension 10, staged. QK 2560 / 100 = 26 and 7;
+    # scores 2 * 512 / 16 = 64 and 16; softmax ceil(16 * 23 / 10) + ceil(112 / 10) + 2 * 128 / 4 =
+    # 37 + 12 + 64 = 113 and 10 + 3 + 16 = 29; probabilities 32 and 8.
+    # First group: QK until 26, scores 90, softmax 203, probabilities 235, PV 261. Second group
+    # with a slot of its own: QK 33, scores 106, softmax from 203 to 232, probabilities 243, PV
+    # after the first one's 268. With one slot 261 + 7 + 16 + 29 + 8 + 7 = 328.
+    given = dict(rows=20, keys=8, head_dim=10, rows_per_group=16, path="staged",
+                 flops_per_cycle=100, interface_bytes_per_cycle=16, alu_per_cycle=10,
+                 sfu_per_cycle=4)
+    check("handoff", given, cycles=268, vector_start=90, vector_end=232, vector_idle_ticks=0,
+          groups=2, group_cycles=261, qk_ticks=26, scores_ticks=64, softmax_ticks=113,
+          probabilities_ticks=32, pv_ticks=26, slot_saving=60 / 328, limited_by="slots")
+    check("handoff", dict(given, slots=3), cycles=268, limited_by="vector")
+    # One slot: the second softmax starts at 261 + 7 + 16, 81 after the end of the first.
+    check("handoff", dict(given, slots=1), cycles=328, vector_end=313, vector_idle_ticks=81,
+          slot_saving=0, limited_by="slots")
+    # Direct: QK 26, scores 58, softmax 171, probabilities 187, PV 213; then softmax 200,
+    # probabilities 204, PV 220.
+    check("handoff", dict(given, path="direct"), cycles=220, vector_start=58,
+          direct_saving=48 / 268)
+    check("handoff", given, direct_saving=48 / 268)
+    check("handoff", dict(given, rows=4, rows_per_group=4), cycles=7 + 16 + 29 + 8 + 7)
+
+
 def test_cv_path(check):
     # 10 * 20 * 2 = 400 bytes; outer 1,600 at 2 GB/s = 800 ns, direct 800 at 4 GB/s = 200 ns;
     # within 1 us 1.6 and 0.8 GB/s.

@@ -154,7 +154,7 @@ def test_memory_contents_follow_the_writes(tmp_path, record, product):
     writes = [time for time, value in recorded.vcd[written].tv if value == "1"]
     changes = [time for time, _value in recorded.vcd[f"{bank}.row_0__0"].tv]
     assert changes == [0, writes[0] + 10]
-    operands = "machine.core.slots.storage.row_0__0"
+    operands = "machine.core.slots.slot_0_0.row_0"
     assert len(recorded.vcd[operands].tv) > 1
     assert any(name.startswith("machine.channel.storage.even.row_")
                for name in recorded.vcd.signals)
