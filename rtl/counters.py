@@ -57,7 +57,8 @@ COUNTERS = {
     **{name: event.description for name, event in EVENTS.items()},
 }
 
-_WIDE = {"useful_macs": 21, "handoff_bytes": 13, "exchange_bytes": 13, "bytes_read": 40, "bytes_written": 40, "transactions": 40}
+_WIDE = {"useful_macs": 21, "handoff_bytes": 17, "exchange_bytes": 17, "bytes_read": 40,
+         "bytes_written": 40, "transactions": 40}
 
 
 class CounterBank(wiring.Component):

@@ -4,12 +4,18 @@ from amaranth import *
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["Exchange", "exchange_bits", "exchange_words"]
+__all__ = ["Exchange", "exchange_bits", "exchange_words", "matrix_beat"]
+
+
+def matrix_beat(design):
+    """Elements of a beat to the matrix unit: one piece of a row for each row of the write port."""
+    return design.buffer_port_rows * design.rows
 
 
 def exchange_bits(design):
     """Bits of a word: one beat of either direction."""
-    return max(design.cols * design.accumulator_bits, design.rows * design.activation_bits)
+    return max(design.cols * design.accumulator_bits,
+               matrix_beat(design) * design.activation_bits)
 
 
 def exchange_words(design):

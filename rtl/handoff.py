@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .checks import ceil_div
-from .exchange import Exchange, exchange_bits, exchange_words
+from .exchange import Exchange, exchange_bits, exchange_words, matrix_beat
 from .handoff_formats import ProbabilityFormat, ScoreFormat
 from .status import HandoffStatus
 from .vector_commands import (
@@ -22,8 +22,9 @@ __all__ = ["HandoffUnit", "beat_bytes_bits", "duration"]
 
 def duration(design, command):
     """Cycles for which a transfer (a :class:`Handoff`) holds the interface."""
-    piece = design.rows if command.direction is Direction.TO_MATRIX else design.cols
-    beats = command.rows * ceil_div(command.length, piece)
+    to_matrix = command.direction is Direction.TO_MATRIX
+    elements = matrix_beat(design) if to_matrix else design.cols
+    beats = command.rows * ceil_div(command.length, elements)
     nbytes = command.rows * command.length * command.element_bytes
     cycles = max(beats, ceil_div(nbytes, design.handoff_bytes_per_cycle))
     return 2 * cycles + HandoffUnit.TURNAROUND if design.handoff == "staged" else cycles
@@ -31,17 +32,19 @@ def duration(design, command):
 
 def beat_bytes_bits(design):
     """Bits of the bytes of one beat."""
-    return (7 * max(design.rows, design.cols)).bit_length()
+    return (7 * max(matrix_beat(design), design.cols)).bit_length()
 
 
 class HandoffUnit(wiring.Component):
-    """Executes transfers in order, one beat per cycle: a piece of a row.
+    """Executes transfers in order, one beat per cycle: a piece of a row to the vector unit, up
+    to `buffer_port_rows` pieces of a row to the matrix unit.
 
     A transfer starts in the cycle in which its conditions hold, at the head of the queue, and
     holds the interface for :func:`duration` cycles: beats and bytes (`handoff_bytes_per_cycle`)
-    have their least time each. The beats come first and without gaps, piece by piece and in a
-    piece row by row. A staged transfer goes to the exchange memory like this and, `TURNAROUND`
-    cycles later, from there to its destination in the same way.
+    have their least time each. The beats come first and without gaps: those of the rows' first
+    pieces, row by row, then those of the next ones. A staged transfer goes to the exchange
+    memory like this and, `TURNAROUND` cycles later, from there to its destination in the same
+    way.
 
     A beat of cycle t is written in cycle t + `LATENCY`; filled or ready shows the destination
     `LATENCY` cycles after the interface is free again, where the next transfer may start.
@@ -69,8 +72,11 @@ class HandoffUnit(wiring.Component):
         before.
     vector_take, vector_filled, vector_use : Out(1), vector_..._slot : Out
         Hand-shakes of the vector slots.
-    operand_write, operand_take, operand_ready : Out(1), operand_... : Out
-        The same for the operand slots.
+    operand_write : Out(buffer_port_rows), operand_slot, operand_row, operand_data : Out
+        For each bit of `operand_write` write a row, of the same place in the arrays
+        `operand_row` and `operand_data`.
+    operand_take, operand_ready : Out(1), operand_..._slot : Out
+        Hand-shakes of the operand slots.
     bytes : Out
         Bytes that cross the interface in this cycle, to or from the exchange memory too.
     status : Out(HandoffStatus)
@@ -85,7 +91,7 @@ class HandoffUnit(wiring.Component):
         element = signed(vector_element_bits(design))
         vector_slot = range(vector_slots(design))
         address, unit = range(vector_slot_elements(design)), range(design.vector_units)
-        operand_slot = range(design.input_slots)
+        operand_slot, port = range(design.input_slots), design.buffer_port_rows
         super().__init__({
             "i": In(stream.Signature(handoff_layout(design))),
             "banks_full": In(design.accumulator_banks),
@@ -101,7 +107,7 @@ class HandoffUnit(wiring.Component):
             "vector_read_slot": Out(vector_slot),
             "vector_read_unit": Out(unit),
             "vector_read_address": Out(address),
-            "vector_read_data": In(data.ArrayLayout(element, design.rows)),
+            "vector_read_data": In(data.ArrayLayout(element, matrix_beat(design))),
             "vector_write": Out(1),
             "vector_slot": Out(vector_slot),
             "vector_unit": Out(unit),
@@ -114,10 +120,10 @@ class HandoffUnit(wiring.Component):
             "vector_filled_slot": Out(vector_slot),
             "vector_use": Out(1),
             "vector_use_slot": Out(vector_slot),
-            "operand_write": Out(1),
+            "operand_write": Out(port),
             "operand_slot": Out(operand_slot),
-            "operand_row": Out(range(design.slot_rows)),
-            "operand_data": Out(design.rows * design.activation_bits),
+            "operand_row": Out(data.ArrayLayout(range(design.slot_rows), port)),
+            "operand_data": Out(data.ArrayLayout(design.rows * design.activation_bits, port)),
             "operand_take": Out(1),
             "operand_take_slot": Out(operand_slot),
             "operand_ready": Out(1),
@@ -182,18 +188,21 @@ class HandoffUnit(wiring.Component):
         begin = Signal(init=1)    # no beat of the pass before this cycle
         issued = Signal()         # all beats of the pass are before this cycle
         last_row = Signal()
-        last_piece = Signal()
-        count = Signal(range(max(design.rows, design.cols) + 1))
+        last_elements = Signal()  # no beats of the row after this one
+        most = max(matrix_beat(design), design.cols)
+        count = Signal(range(most + 1))
         nbytes = Signal.like(self.bytes)
-        piece = Mux(to_matrix, design.rows, design.cols)
+        elements = Mux(to_matrix, matrix_beat(design), design.cols)
+        pitch = Mux(to_matrix, design.buffer_port_rows * transfer.piece_pitch,
+                    transfer.piece_pitch)
         valid = Signal(name="beat")
 
         # Where the beat is: registers, at the beginning of a pass as the command says.
-        most = max(7 * max(design.rows, design.cols), design.handoff_bytes_per_cycle)
-        debt_bits = (most * exchange_words(design)).bit_length() + 1
+        most_bytes = max(7 * most, design.handoff_bytes_per_cycle)
+        debt_bits = (most_bytes * exchange_words(design)).bit_length() + 1
         places = {
             "rows_before": (range(vector_slot_elements(design) * design.vector_units), 0),
-            "left": (transfer.length.shape(), transfer.length),   # elements from this piece on
+            "left": (transfer.length.shape(), transfer.length),   # elements from this beat on
             "matrix_piece": (transfer.row.shape(), transfer.row),
             "matrix_row": (transfer.row.shape(), transfer.row),
             "vector_piece": (transfer.address.shape(), transfer.address),
@@ -210,32 +219,32 @@ class HandoffUnit(wiring.Component):
         m.d.comb += [
             valid.eq(moves & ~issued),
             last_row.eq(now["rows_before"] == transfer.rows - 1),
-            last_piece.eq(now["left"] <= piece),
-            count.eq(Mux(last_piece, now["left"], piece)),
+            last_elements.eq(now["left"] <= elements),
+            count.eq(Mux(last_elements, now["left"], elements)),
             nbytes.eq(count * transfer.element_bytes),
             self.bytes.eq(Mux(valid, nbytes, 0)),
             debt.eq(now["debt"] + self.bytes - design.handoff_bytes_per_cycle),
-            pass_ends.eq(moves & (issued | (last_row & last_piece)) & (debt <= 0)),
+            pass_ends.eq(moves & (issued | (last_row & last_elements)) & (debt <= 0)),
         ]
         with m.If(pass_ends):
             m.d.sync += [begin.eq(1), issued.eq(0)]
         with m.Elif(moves):
             m.d.sync += [begin.eq(0), kept["debt"].eq(debt),
-                         issued.eq(issued | (last_row & last_piece))]
+                         issued.eq(issued | (last_row & last_elements))]
         with m.If(valid):
-            self._advance(m, now, kept, last_row, piece)
+            self._advance(m, now, kept, last_row, elements, pitch)
         return {"valid": valid, "count": count, **{name: now[name] for name in (
             "matrix_row", "vector_address", "unit", "place")}}
 
-    def _advance(self, m, now, kept, last_row, piece):
-        """To the next row of the piece or, after the last one, to the next piece."""
+    def _advance(self, m, now, kept, last_row, elements, pitch):
+        """To the next row or, after the last one, to the next pieces of the first one."""
         transfer = self.i.payload
         m.d.sync += kept["place"].eq(now["place"] + 1)
         with m.If(last_row):
-            matrix = now["matrix_piece"] + transfer.piece_pitch
-            vector = now["vector_piece"] + piece
+            matrix = now["matrix_piece"] + pitch
+            vector = now["vector_piece"] + elements
             m.d.sync += [
-                kept["rows_before"].eq(0), kept["left"].eq(now["left"] - piece),
+                kept["rows_before"].eq(0), kept["left"].eq(now["left"] - elements),
                 kept["matrix_piece"].eq(matrix), kept["matrix_row"].eq(matrix),
                 kept["vector_piece"].eq(vector), kept["vector_address"].eq(vector),
                 kept["unit"].eq(0),
@@ -266,7 +275,8 @@ class HandoffUnit(wiring.Component):
         ]
         place = data.StructLayout({
             "to_matrix": 1, "second": 1, "slot": transfer.slot.shape(),
-            "buffer": transfer.buffer.shape(), "matrix_row": beat["matrix_row"].shape(),
+            "buffer": transfer.buffer.shape(), "piece_pitch": transfer.piece_pitch.shape(),
+            "matrix_row": beat["matrix_row"].shape(),
             "vector_address": beat["vector_address"].shape(), "unit": beat["unit"].shape(),
             "count": beat["count"].shape(), "place": beat["place"].shape()})
         reading = Signal(place)
@@ -281,6 +291,7 @@ class HandoffUnit(wiring.Component):
             m.d.sync += [
                 reading.to_matrix.eq(to_matrix), reading.second.eq(second),
                 reading.slot.eq(transfer.slot), reading.buffer.eq(transfer.buffer),
+                reading.piece_pitch.eq(transfer.piece_pitch),
                 shift.eq(transfer.shift), narrow.eq(transfer.narrow),
                 *(reading[name].eq(beat[name]) for name in (
                     "matrix_row", "vector_address", "unit", "count", "place")),
@@ -316,10 +327,10 @@ class HandoffUnit(wiring.Component):
     def _probabilities(self, m, count, narrow):
         """The vector elements that were read, converted; 0 beyond `count`."""
         activations = []
-        for row in range(self._design.rows):
-            m.submodules[f"probability_{row}"] = code = ProbabilityFormat(design=self._design)
-            m.d.comb += [code.i.eq(self.vector_read_data[row]), code.narrow.eq(narrow)]
-            activations.append(Mux(count > row, code.o, 0))
+        for place in range(matrix_beat(self._design)):
+            m.submodules[f"probability_{place}"] = code = ProbabilityFormat(design=self._design)
+            m.d.comb += [code.i.eq(self.vector_read_data[place]), code.narrow.eq(narrow)]
+            activations.append(Mux(count > place, code.o, 0))
         return Cat(*activations)
 
     def _write(self, m, arrives, writing, word):
@@ -333,11 +344,15 @@ class HandoffUnit(wiring.Component):
             self.vector_address.eq(writing.vector_address),
             self.vector_count.eq(writing.count),
             *(self.vector_data[col].eq(scores[col]) for col in range(design.cols)),
-            self.operand_write.eq(arrives & writing.to_matrix),
             self.operand_slot.eq(writing.buffer),
-            self.operand_row.eq(writing.matrix_row),
             self.operand_data.eq(word),
         ]
+        for piece in range(design.buffer_port_rows):
+            m.d.comb += [
+                self.operand_write[piece].eq(
+                    arrives & writing.to_matrix & (writing.count > piece * design.rows)),
+                self.operand_row[piece].eq(writing.matrix_row + piece * writing.piece_pitch),
+            ]
 
     def _elaborate_end(self, m, ends, to_matrix):
         """What the end of a transfer makes known, `LATENCY` - 1 cycles after its last write.

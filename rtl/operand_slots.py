@@ -1,7 +1,7 @@
 """Local buffer of operand slots."""
 
 from amaranth import *
-from amaranth.lib import memory, stream, wiring
+from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .commands import beat_layout, slot_words
@@ -28,8 +28,10 @@ class OperandSlots(wiring.Component):
         Load data, `buffer_port_rows` rows a beat; its tag says where it goes.
     take, take_slot : In
         A load takes this slot in this cycle. Only when it is not `taken`.
-    handoff_write : In(1), handoff_slot, handoff_row, handoff_data : In
-        The hand-off writes a row; to another slot than a beat that comes in this cycle.
+    handoff_write : In(buffer_port_rows), handoff_slot, handoff_row, handoff_data : In
+        For each bit of `handoff_write` the hand-off writes a row, of the same place in the arrays
+        `handoff_row` and `handoff_data`; to another slot than a beat that comes in this cycle.
+        These rows differ modulo `buffer_port_rows`.
     handoff_take, handoff_take_slot, handoff_ready, handoff_ready_slot : In
         The hand-off takes this slot; this slot is ready after this cycle.
     taken, ready : Out(input_slots)
@@ -48,17 +50,17 @@ class OperandSlots(wiring.Component):
     def __init__(self, *, design):
         self._design = design
         self._row_bits = design.rows * design.activation_bits
-        slots = design.input_slots
+        slots, port = design.input_slots, design.buffer_port_rows
         super().__init__({
             "i": In(stream.Signature(beat_layout(design, self._row_bits), always_ready=True)),
             "take": In(1),
             "take_slot": In(range(slots)),
             "taken": Out(slots),
             "ready": Out(slots),
-            "handoff_write": In(1),
+            "handoff_write": In(port),
             "handoff_slot": In(range(slots)),
-            "handoff_row": In(range(design.slot_rows)),
-            "handoff_data": In(self._row_bits),
+            "handoff_row": In(data.ArrayLayout(range(design.slot_rows), port)),
+            "handoff_data": In(data.ArrayLayout(self._row_bits, port)),
             "handoff_take": In(1),
             "handoff_take_slot": In(range(slots)),
             "handoff_ready": In(1),
@@ -98,7 +100,7 @@ class OperandSlots(wiring.Component):
     def _elaborate_storage(self, m, word):
         """The memories; a beat goes to `word` of its slot."""
         design, beat = self._design, self.i.payload
-        handoff_word, handoff_lane = self._split(self.handoff_row)
+        handed_off = [self._handed_off(m, lane) for lane in range(design.buffer_port_rows)]
         read_word, read_lane = self._split(self.read_row)
         rows = []
         for slot in range(design.input_slots):
@@ -107,18 +109,18 @@ class OperandSlots(wiring.Component):
             read = Signal(name=f"read_{slot}")
             m.d.comb += [
                 load.eq(self.i.valid & (beat.tag.slot == slot)),
-                hand_off.eq(self.handoff_write & (self.handoff_slot == slot)),
+                hand_off.eq(self.handoff_slot == slot),
                 read.eq(self.read & (self.read_slot == slot)),
             ]
-            for lane in range(design.buffer_port_rows):
+            for lane, (enable, handoff_word, row) in enumerate(handed_off):
                 storage = memory.Memory(shape=self._row_bits, depth=slot_words(design), init=[])
                 m.submodules[f"slot_{slot}_{lane}"] = storage
                 write_port = storage.write_port()
                 read_port = storage.read_port()
                 m.d.comb += [
-                    write_port.addr.eq(Mux(hand_off, handoff_word, word)),
-                    write_port.data.eq(Mux(hand_off, self.handoff_data, beat.rows[lane])),
-                    write_port.en.eq(load | (hand_off & (handoff_lane == lane))),
+                    write_port.addr.eq(Mux(load, word, handoff_word)),
+                    write_port.data.eq(Mux(load, beat.rows[lane], row)),
+                    write_port.en.eq(load | (hand_off & enable)),
                     read_port.addr.eq(read_word),
                     read_port.en.eq(read & (read_lane == lane)),
                 ]
@@ -129,6 +131,17 @@ class OperandSlots(wiring.Component):
         with m.If(self.read):
             m.d.sync += [was_slot.eq(self.read_slot), was_lane.eq(read_lane)]
         m.d.comb += self.o.eq(Array(rows)[was_slot * design.buffer_port_rows + was_lane])
+
+    def _handed_off(self, m, lane):
+        """Whether the hand-off writes to this lane, to which word, and what."""
+        enable = Signal(name=f"hand_off_lane_{lane}")
+        word = Signal(range(slot_words(self._design)), name=f"hand_off_word_{lane}")
+        contents = Signal(self._row_bits, name=f"hand_off_row_{lane}")
+        for write, row, value in zip(self.handoff_write, self.handoff_row, self.handoff_data):
+            its_word, its_lane = self._split(row)
+            with m.If(write & (its_lane == lane)):
+                m.d.comb += [enable.eq(1), word.eq(its_word), contents.eq(value)]
+        return enable, word, contents
 
     def _split(self, row):
         """The word of a row, and its place in the word."""

@@ -113,7 +113,9 @@ class Handoff(NamedTuple):
     The matrix side holds the row in pieces of `cols` (bank) or `rows` (operand slot) elements:
     piece p of row r lies at accumulator or slot row `row` + p * `piece_pitch` + r. The vector
     side holds row r at `address` + r * `pitch`, see the top of this file. An element counts
-    `element_bytes` on the interface.
+    `element_bytes` on the interface. To the matrix unit `buffer_port_rows` pieces of a row go at
+    a time, each to another row modulo that number: where a row has more than one piece,
+    `piece_pitch` % `buffer_port_rows` must be 1 % `buffer_port_rows`.
 
     To the vector unit: the accumulator is divided by 2**`shift`, rounded half up, and with
     `narrow` saturated to `score_bits`, the least number left out. The bank must be full and is

@@ -5,6 +5,7 @@ from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from .checks import ceil_div, ceil_log2
+from .exchange import matrix_beat
 from .vector_commands import vector_element_bits, vector_slot_elements
 
 __all__ = ["VectorSlot", "from_ring", "place", "to_ring", "vector_word"]
@@ -12,7 +13,7 @@ __all__ = ["VectorSlot", "from_ring", "place", "to_ring", "vector_word"]
 
 def vector_word(design):
     """Elements of a word of a vector slot: a power of two that no access exceeds."""
-    return 1 << ceil_log2(max(design.lanes, design.sfu_lanes, design.cols, design.rows))
+    return 1 << ceil_log2(max(design.lanes, design.sfu_lanes, design.cols, matrix_beat(design)))
 
 
 def place(m, address, word, name):

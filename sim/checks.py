@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .analytic import GemmEstimate
+from .analytic import Estimate
 from .result import Check, Result, output_sha256
 
 __all__ = ["check", "model_checks", "output_checks", "run_checks"]
@@ -26,7 +26,7 @@ def output_checks(result: Result, reference: np.ndarray | None,
             check(f"{result.level}_overflow", reference_overflow, result.overflow)]
 
 
-def run_checks(result: Result, estimate: GemmEstimate) -> list[Check]:
+def run_checks(result: Result, estimate: Estimate) -> list[Check]:
     """Compare a run with the analytic level and with itself."""
     level = result.level
     checks = [check(f"{level}_{name}", expected, result.counters[name])

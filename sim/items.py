@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from .analytic import GemmEstimate
+from .analytic import Estimate
 from .result import UnitCounters
 
 __all__ = ["itemise"]
@@ -16,10 +16,13 @@ _EXPLAINED = {
     "memory": ("weights", "operands", "fill"),
     "operand_port": ("operands", "weights", "fill"),
     "weight_port": ("weights", "weight_shift", "fill"),
+    "vector_port": ("operands", "accumulator", "fill"),
+    "vector": ("operands", "accumulator", "idle", "drain", "fill"),
+    "handoff": ("operands", "accumulator", "idle", "drain", "fill"),
 }
 
 
-def itemise(estimate: GemmEstimate, cycles: int, array: UnitCounters) -> dict[str, int]:
+def itemise(estimate: Estimate, cycles: int, array: UnitCounters) -> dict[str, int]:
     """Named cycles beyond the bound; bound + sum of the items = cycles.
 
     Every cycle in which no activation row enters has one cause: fill, drain, idle (before the
@@ -40,7 +43,7 @@ def itemise(estimate: GemmEstimate, cycles: int, array: UnitCounters) -> dict[st
     return {name: lost for name, lost in losses.items() if lost}
 
 
-def _explained(estimate: GemmEstimate) -> tuple[str, ...]:
+def _explained(estimate: Estimate) -> tuple[str, ...]:
     limit = estimate.limited_by
     if limit == "weight_shift" and estimate.resources[limit] > estimate.counts["weight_rows"]:
         # Without double buffering: the whole path of every tile, that of the last one too.

@@ -55,6 +55,11 @@ class Result:
         Real elements only; padding never counts.
     exchange_bytes : int
         Traffic of a staged hand-off.
+    output_scale : float
+        What 1 in the output stands for; for attention, in units of the given v.
+    accuracy : dict of str to float
+        Of attention: `max_error` and `rms_error` against floating point, over the greatest
+        magnitude of the result. Otherwise empty.
     overflow : bool or None
         Some accumulator overflowed; None when no output was computed.
     units : dict of str to UnitCounters
@@ -82,6 +87,8 @@ class Result:
     bytes_written: int
     output: np.ndarray | None = None
     exchange_bytes: int = 0
+    output_scale: float = 1.0
+    accuracy: Mapping[str, float] = field(default_factory=dict)
     overflow: bool | None = None
     units: Mapping[str, UnitCounters] = field(default_factory=dict)
     counters: Mapping[str, int] = field(default_factory=dict)
@@ -123,6 +130,7 @@ class Result:
             "utilization": self.utilization, "shape_efficiency": self.shape_efficiency,
             "bytes_read": self.bytes_read, "bytes_written": self.bytes_written,
             "exchange_bytes": self.exchange_bytes, "overflow": self.overflow,
+            "output_scale": self.output_scale, "accuracy": dict(self.accuracy),
             "simulate_seconds": self.simulate_seconds,
             "limited_by": self.limited_by, "items": dict(self.items),
             "counters": dict(self.counters),

@@ -12,13 +12,13 @@ import numpy as np
 from ..rtl import Design
 from ..rtl.design_fields import unknown_name
 from ..rtl.status import UNITS
-from ..workloads import Gemm
+from ..workloads import Attention, Gemm
 from ..workloads.program import Program
-from .analytic import GemmEstimate, estimate
+from .analytic import Estimate, estimate
 from .backends.choice import BACKENDS, MESHES, Backend
 from .backends.run import Progress
 from .checks import model_checks, output_checks, run_checks
-from .cycle import Durations, run_cycle_model, write_trace
+from .cycle import Durations, Repeats, repeated_counters, run_cycle_model, write_trace
 from .errors import OptionError
 from .items import itemise, units_of
 from .result import Result
@@ -36,7 +36,7 @@ class Workload(Protocol):
     @property
     def useful_macs(self) -> int: ...
 
-    def parts(self) -> list[Gemm]: ...
+    def parts(self) -> list[Gemm] | list[Attention]: ...
 
     def describe(self) -> dict[str, Any]: ...
 
@@ -96,7 +96,7 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
     Parameters
     ----------
     design : Design
-    workload : Gemm, QProjection, Sequence
+    workload : Gemm, QProjection, Sequence, Attention
     level : str
         "rtl": the Amaranth core, cycle by cycle. "cycle": the schedule model, with the same
         cycles and counters. "analytic": closed formulas.
@@ -116,7 +116,8 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
     trace : path
         At level cycle: write the timeline as a Chrome trace, for Perfetto.
     output : bool
-        False, at level cycle: compute no result matrix.
+        False, at level cycle: compute no result matrix. Attention of many equal parts is then
+        not scheduled to its end but until it repeats itself, with the same counters.
     seed : int
         Draw the random operands of the workload with this seed instead of its own. A workload
         with given operands draws nothing.
@@ -188,21 +189,46 @@ def _analytic(design: Design, workload: Workload) -> Result:
 def _cycle(design: Design, workload: Workload, timing: str, output: bool,
            trace: str | os.PathLike[str] | None) -> Result:
     started = time.perf_counter()
-    program = workload.program(design, contents=False)
     durations = Durations.of(design, timing)
-    run = run_cycle_model(program, durations)
+    counters = _repeated(design, workload, durations) if trace is None else None
+    if counters is None:
+        run = run_cycle_model(workload.program(design, contents=False), durations)
+        counters = run.counters
     seconds = time.perf_counter() - started
     bounds = estimate(design, workload.parts(), timing)
-    result = _result(design, workload, "cycle", run.counters, bounds, timing=timing,
-                     seconds=seconds)
+    result = _result(design, workload, "cycle", counters, bounds, timing=timing, seconds=seconds)
     if trace is not None:
         with open(trace, "w", encoding="utf-8") as file:
-            write_trace(file, design, run.activity)
+            write_trace(file, design, run)
     if output:
         values, overflow = workload.reference(design)
-        result = replace(result, output=values, overflow=overflow)
+        result = replace(result, output=values, overflow=overflow,
+                         **_accuracy(design, workload, values))
     result.checks.extend(run_checks(result, bounds))
     return result
+
+
+def _repeated(design: Design, workload: Workload,
+              durations: Durations) -> Mapping[str, int] | None:
+    """The counters of a workload that repeats itself often enough; otherwise None."""
+    repeats = getattr(workload, "repeats", None)
+    found = repeats(design) if repeats is not None else None
+    return None if found is None else repeated_counters(Repeats(*found), durations)
+
+
+def _accuracy(design: Design, workload: Workload, output: np.ndarray | None) -> dict[str, Any]:
+    """What a number of the output stands for, and how far it is from floating point.
+
+    For workloads that stand for real numbers: errors in units of the greatest value.
+    """
+    if not isinstance(workload, Attention) or output is None:
+        return {}
+    scale = workload.output_scale(design)
+    exact = workload.float_reference(design)
+    error = np.abs(output * scale - exact) / max(np.abs(exact).max(), np.finfo(float).tiny)
+    return {"output_scale": scale,
+            "accuracy": {"max_error": float(error.max()),
+                         "rms_error": float(np.sqrt(np.square(error).mean()))}}
 
 
 def _rtl(design: Design, workload: Workload, backend: Backend, vcd: VcdOptions | None,
@@ -224,8 +250,10 @@ def _rtl(design: Design, workload: Workload, backend: Backend, vcd: VcdOptions |
             recorder.close()
     result = _result(design, workload, "rtl", run.counters, bounds, backend=backend.name,
                      seconds=run.seconds)
-    result = replace(result, output=run.outputs[-1] if run.outputs else None,
-                     overflow=run.overflow, vcd=None if vcd is None else vcd.path)
+    values = run.outputs[-1] if run.outputs else None
+    result = replace(result, output=values, overflow=run.overflow,
+                     vcd=None if vcd is None else vcd.path,
+                     **_accuracy(design, workload, values))
     durations = Durations.rtl(design)
     result.checks.extend([
         *output_checks(result, *workload.reference(design)),
@@ -237,7 +265,7 @@ def _rtl(design: Design, workload: Workload, backend: Backend, vcd: VcdOptions |
 
 
 def _result(design: Design, workload: Workload, level: str, counters: Mapping[str, int],
-            bounds: GemmEstimate, *, backend: str = "", timing: str = "rtl",
+            bounds: Estimate, *, backend: str = "", timing: str = "rtl",
             seconds: float = 0.0) -> Result:
     """A result from the counters of a run."""
     units = units_of(counters, UNITS)
@@ -245,7 +273,8 @@ def _result(design: Design, workload: Workload, level: str, counters: Mapping[st
     return Result(
         design=design, workload=workload.describe(), level=level, backend=backend, timing=timing,
         cycles=cycles, span=counters["span"], useful_macs=counters["useful_macs"],
-        bytes_read=counters["bytes_read"], bytes_written=counters["bytes_written"], units=units,
+        bytes_read=counters["bytes_read"], bytes_written=counters["bytes_written"],
+        exchange_bytes=counters["exchange_bytes"], units=units,
         counters={name: value for name, value in counters.items() if "." not in name},
         items=itemise(bounds, cycles, units["array"]), limited_by=bounds.limited_by,
         simulate_seconds=seconds)

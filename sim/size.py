@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from ..rtl import Design
-from ..workloads import Gemm
+from ..workloads import Attention, Gemm
 from .errors import OptionError
 
 __all__ = ["LARGEST_TILES", "check_size"]
@@ -12,7 +12,7 @@ __all__ = ["LARGEST_TILES", "check_size"]
 LARGEST_TILES = 3_000_000
 
 
-def check_size(subject: str, design: Design, jobs: Iterable[Gemm], level: str) -> None:
+def check_size(subject: str, design: Design, jobs: Iterable[Gemm | Attention], level: str) -> None:
     """Refuse products of more weight tiles than the host holds; formulas take any size.
 
     Raises
@@ -24,6 +24,9 @@ def check_size(subject: str, design: Design, jobs: Iterable[Gemm], level: str) -
         return
     tiles = 0
     for job in jobs:
+        if isinstance(job, Attention):
+            tiles += job.tiles(design)
+            continue
         tiling = job.tiling(design)
         tiles += (-(-tiling.m // tiling.m_tile) * -(-tiling.k // tiling.k_tile)
                   * -(-tiling.n // tiling.cols))

@@ -2,7 +2,8 @@
 
 import copy
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +22,14 @@ from .softmax import exponent_scale
 
 __all__ = ["Attention", "RandomAttention"]
 
-Operands = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+class Quantised(NamedTuple):
+    """Integer operands; a logit is `scale` * q k, a value `v_scale` * v."""
+    q: np.ndarray
+    k: np.ndarray
+    v: np.ndarray
+    scale: float
+    v_scale: float
 
 
 class Attention:
@@ -102,6 +110,7 @@ class Attention:
         for name, flag in (("resident", resident), ("store_output", store_output)):
             if not isinstance(flag, bool):
                 raise WorkloadError(f"{name} must be true or false, not {flag!r}")
+        self._latest: tuple[Design, Quantised] | None = None
         self.rows_per_group, self.block_keys = rows_per_group, block_keys
         self.resident, self.store_output = resident, store_output
 
@@ -138,32 +147,48 @@ class Attention:
     def plan(self, design: Design) -> AttentionPlan:
         return AttentionPlan.choose(design, self.shape, self.rows_per_group, self.block_keys)
 
-    def operands(self, design: Design) -> tuple[Operands, float, float]:
-        """Integers q, k, v for a design, the scale of q k and that of v."""
-        format = IntegerFormat.of(design)
-        if any(x.dtype.kind == "f" for x in (self.q, self.k, self.v)):
-            return self._quantised(design)
+    def operands(self, design: Design) -> Quantised:
+        """Integers q, k, v for a design, and what they stand for."""
+        if self._latest is None or self._latest[0] != design:
+            self._latest = design, self._operands(design)
+        return self._latest[1]
+
+    def _operands(self, design: Design) -> Quantised:
+        format, scale = IntegerFormat.of(design), self.logit_scale
+        given = self.q, self.k, self.v
+        if any(x.dtype.kind == "f" for x in given):
+            bits = self._bits(design)
+            (q, q_scale), (k, k_scale), (v, v_scale) = (
+                quantise(x, size) for x, size in zip(given, bits))
+            return Quantised(q, k, v, scale * q_scale * k_scale, v_scale)
         check_range("q", self.q, *format.activation_range())
         check_range("k", self.k, *format.weight_range())
         check_range("v", self.v, *format.weight_range())
-        return (self.q, self.k, self.v), self.logit_scale, 1.0
+        return Quantised(*given, scale, 1.0)
 
     @property
     def logit_scale(self) -> float:
-        """The logit of a score of 1."""
+        """The logit of q k = 1."""
         return 1 / math.sqrt(self.shape.head_dim) if self._scale is None else self._scale
 
-    def _quantised(self, design: Design) -> tuple[Operands, float, float]:
+    def _bits(self, design: Design) -> tuple[int, int, int]:
+        """Bits of q, k and v, as many as no sum in the accumulators overflows with.
+
+        Raises
+        ------
+        WorkloadError
+            Not even two bits each are possible.
+        """
         limit = (1 << design.accumulator_bits - 1) - 1
-        plan = self.plan(design)
-        # Sums of scores, and of codes times values, with the greatest operands.
         across = math.isqrt(limit // self.shape.head_dim).bit_length()
-        weight = self._greatest_weight(plan)
-        down = (limit // weight).bit_length()
-        q, q_scale = quantise(self.q, min(design.activation_bits, across))
-        k, k_scale = quantise(self.k, min(design.weight_bits, across))
-        v, v_scale = quantise(self.v, min(design.weight_bits, down))
-        return (q, k, v), self.logit_scale * q_scale * k_scale, v_scale
+        down = (limit // self._greatest_weight(self.plan(design))).bit_length()
+        bits = (min(design.activation_bits, across), min(design.weight_bits, across),
+                min(design.weight_bits, down))
+        if min(bits) < 2:
+            raise WorkloadError(f"accumulator_bits = {design.accumulator_bits} is too small for "
+                                f"attention over {self.shape.keys} keys of "
+                                f"{self.shape.head_dim}: sums of 2-bit operands overflow")
+        return bits
 
     def _greatest_weight(self, plan: AttentionPlan) -> int:
         """The greatest sum of codes that meet the values in one accumulator."""
@@ -172,38 +197,77 @@ class Attention:
             return ((1 << bits) - 1) * plan.block_keys
         return (1 << bits) - 1 + self.shape.keys
 
-    def _prepared(self, design: Design) -> tuple[tuple[Operands, float, float], int]:
-        """Operands, and the bits that scores lose at the hand-off so that none saturates."""
-        (q, k, v), scale, v_scale = self.operands(design)
-        shift = numbers.score_shift(design, self.shape.head_dim, int(np.abs(q).max()),
-                                    int(np.abs(k).max()))
-        return ((q, k, v), scale, v_scale), shift
+    def _scores(self, design: Design) -> tuple[float, int]:
+        """The logit of a score, and the bits that scores lose so that none saturates."""
+        operands = self.operands(design)
+        return operands.scale, numbers.score_shift(
+            design, self.shape.head_dim, _greatest(operands.q), _greatest(operands.k))
 
     def program(self, design: Design, contents: bool = True) -> Program:
         """The commands for a design and, with `contents`, the operands in memory."""
+        return self.builder(design, contents).build()
+
+    def builder(self, design: Design, contents: bool = False) -> AttentionBuilder:
+        """What writes the commands for a design."""
         plan = self.plan(design)
-        (operands, scale, _v_scale), score_shift = self._prepared(design)
+        scale, score_shift = self._scores(design)
         multiplier, shift = exponent_scale(scale, score_shift)
         vectors = AttentionVectors(plan, multiplier, shift, self.mask is not None)
-        builder = AttentionBuilder(plan, vectors, score_shift, self.store_output, self.resident)
-        return builder.build(operands if contents else None, self.mask if contents else None)
+        return AttentionBuilder(plan, vectors, score_shift, self.store_output, self.resident,
+                                *((self.operands(design)[:3], self.mask) if contents else ()))
+
+    def repeats(self, design: Design) -> tuple[int, int, Callable[[int], Program]] | None:
+        """Equal parts: how many, how many a command can depend on, a program of the first n.
+
+        Groups, if all are alike, or heads. None if Q is resident, which is not the same for
+        every part.
+        """
+        plan = self.plan(design)
+        if self.resident:
+            return None
+        groups = len(plan.groups_of_head)
+        alike = not self.shape.causal and self.shape.rows % plan.group_rows == 0
+        size = 1 if alike else groups        # groups of a part
+        items = sum(1 for item in plan.items_of_head()) // (groups if alike else 1)
+        ahead = (design.handoff_slots + design.input_slots + design.accumulator_banks
+                 + design.weight_fifo_depth)
+        return (groups * self.shape.heads // size, 2 + -(-ahead // items),
+                lambda parts: self.builder(design).build(parts * size))
+
+    def tiles(self, design: Design) -> int:
+        """Weight tiles that the array takes, about."""
+        plan, shape = self.plan(design), self.shape
+        blocks = -(-shape.keys // plan.block_keys)
+        tiles = sum(-(-size // design.rows) * -(-other // design.cols) for size, other in (
+            (shape.head_dim, plan.block_keys), (plan.block_keys, shape.head_dim)))
+        return shape.heads * len(plan.groups_of_head) * blocks * tiles
+
+    def parts(self) -> list["Attention"]:
+        """The jobs that run one after another: this one."""
+        return [self]
+
+    @property
+    def useful_macs(self) -> int:
+        """MACs of all scores and their products with the values, those masked included."""
+        shape = self.shape
+        return 2 * shape.rows * shape.keys * shape.head_dim * shape.heads
 
     def reference(self, design: Design) -> tuple[np.ndarray | None, bool]:
         """The result by numpy, bit by bit, and whether a sum overflows."""
         plan = self.plan(design)
-        (operands, scale, _v_scale), score_shift = self._prepared(design)
+        scale, score_shift = self._scores(design)
         output, overflow = numbers.attention(
-            design, *operands, **self._seen(), scale=scale,
+            design, *self.operands(design)[:3], **self._seen(), scale=scale,
             block_keys=plan.block_keys if plan.streaming else None, score_shift=score_shift)
         return output if self.store_output else None, overflow
 
     def output_scale(self, design: Design) -> float:
         """A real number in an element of the output."""
         plan = self.plan(design)
-        return self.operands(design)[2] * numbers.output_scale(
+        return self.operands(design).v_scale * numbers.output_scale(
             design, plan.block_keys if plan.streaming else None)
 
-    def float_reference(self) -> np.ndarray:
+    def float_reference(self, design: Design) -> np.ndarray:
         """The result in floating point, of the operands as they were given."""
         return numbers.float_attention(self.q, self.k, self.v, **self._seen(),
                                        scale=self.logit_scale)
@@ -217,7 +281,10 @@ class Attention:
 
 
 class RandomAttention(Attention):
-    """Attention of normally distributed random operands of a given shape, quantised.
+    """Attention of random operands of a given shape.
+
+    As if normally distributed floats had been quantised, the greatest integers standing for
+    `DEVIATIONS` standard deviations; equal seeds give equal operands on equal formats.
 
     Parameters
     ----------
@@ -228,38 +295,64 @@ class RandomAttention(Attention):
     Others : see :class:`Attention`.
     """
 
+    DEVIATIONS = 4
+
     def __init__(self, rows: int = 16, keys: int = 32, head_dim: int = 8, *, seed: int = 0,
                  causal: bool = False, heads: int = 1, kv_heads: int | None = None,
-                 **choices: Any):
-        rows, keys, head_dim = (check_integer(name, value, 1) for name, value in (
-            ("rows", rows), ("keys", keys), ("head_dim", head_dim)))
+                 mask: Any = None, scale: float | None = None,
+                 rows_per_group: int | None = None, block_keys: int | None = None,
+                 resident: bool = False, store_output: bool = True):
+        rows, keys, head_dim, heads = (check_integer(name, value, 1) for name, value in (
+            ("rows", rows), ("keys", keys), ("head_dim", head_dim), ("heads", heads)))
         self.seed = check_integer("seed", seed, 0)
-        wide = (keys, (kv_heads or heads) * head_dim)
+        kv_heads = heads if kv_heads is None else check_integer("kv_heads", kv_heads, 1)
+        wide = (keys, kv_heads * head_dim)
         self._set_shape((rows, heads * head_dim), wide, wide, heads, kv_heads, causal)
-        self._set_choices(choices.pop("mask", None), choices.pop("scale", None),
-                          choices.pop("rows_per_group", None), choices.pop("block_keys", None),
-                          choices.pop("resident", False), choices.pop("store_output", True))
-        if choices:
-            raise TypeError(f"unknown parameter {next(iter(choices))}")
-        self._drawn: Operands | None = None
+        self._set_choices(mask, scale, rows_per_group, block_keys, resident, store_output)
 
-    def __getattr__(self, name: str) -> Any:
-        if name not in ("q", "k", "v"):
-            raise AttributeError(name)
-        if self._drawn is None:
-            rng, shape = np.random.default_rng(self.seed), self.shape
-            wide = (shape.keys, shape.kv_heads * shape.head_dim)
-            self._drawn = (rng.standard_normal((shape.rows, shape.heads * shape.head_dim)),
-                           rng.standard_normal(wide), rng.standard_normal(wide))
-        return self._drawn["qkv".index(name)]
+    def _operands(self, design: Design) -> Quantised:
+        rng, shape = np.random.default_rng(self.seed), self.shape
+        wide = (shape.keys, shape.kv_heads * shape.head_dim)
+        sizes = ((shape.rows, shape.heads * shape.head_dim), wide, wide)
+        drawn, greatest = [], self._most(design)
+        for size, most in zip(sizes, greatest):
+            values = rng.standard_normal(size, np.float32)
+            values *= most / self.DEVIATIONS
+            np.clip(np.rint(values, out=values), -most, most, out=values)
+            drawn.append(values.astype(np.int16))
+        return Quantised(*drawn, self._logit(design), self.DEVIATIONS / greatest[2])
+
+    def _most(self, design: Design) -> list[int]:
+        """The greatest integers of q, k and v."""
+        return [(1 << bits - 1) - 1 for bits in self._bits(design)]
+
+    def _logit(self, design: Design) -> float:
+        q_most, k_most, _v_most = self._most(design)
+        return self.logit_scale * self.DEVIATIONS ** 2 / (q_most * k_most)
+
+    def _scores(self, design: Design) -> tuple[float, int]:
+        """Without drawing the operands."""
+        return self._logit(design), numbers.score_shift(design, self.shape.head_dim,
+                                                        *self._most(design)[:2])
+
+    def float_reference(self, design: Design) -> np.ndarray:
+        operands = self.operands(design)
+        return numbers.float_attention(
+            operands.q, operands.k, operands.v * operands.v_scale, **self._seen(),
+            scale=operands.scale)
 
     def seeded(self, seed: int) -> "RandomAttention":
         other = copy.copy(self)
-        other.seed, other._drawn = check_integer("seed", seed, 0), None
+        other.seed, other._latest = check_integer("seed", seed, 0), None
         return other
 
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "seed": self.seed}
+
+
+def _greatest(x: np.ndarray) -> int:
+    """The greatest magnitude."""
+    return max(int(x.max()), -int(x.min()))
 
 
 def _matrix(name: str, array: Any) -> np.ndarray:

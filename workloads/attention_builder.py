@@ -1,7 +1,7 @@
 """Builds the commands of an attention."""
 
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, takewhile
 
 import numpy as np
 
@@ -60,10 +60,14 @@ class AttentionBuilder:
         Bits that scores lose at the hand-off.
     store, resident : bool
         See :class:`Attention`.
+    operands : q, k, v, integers, or None
+        Without them memory stays empty.
+    mask : bool array [rows, keys] or None
     """
 
     def __init__(self, plan: AttentionPlan, vectors: AttentionVectors, score_shift: int,
-                 store: bool, resident: bool):
+                 store: bool, resident: bool, operands: tuple[np.ndarray, ...] | None = None,
+                 mask: np.ndarray | None = None):
         self._plan, self._vectors, self._score_shift = plan, vectors, score_shift
         self._store, self._resident = store, resident
         self._design, self._shape = plan.design, plan.shape
@@ -77,23 +81,18 @@ class AttentionBuilder:
         self._slot_freed = [0] * self._q_slots       # tile after whose job it is free
         self._mask_freed = [0] * self._design.handoff_slots
 
-    def build(self, operands: tuple[np.ndarray, ...] | None,
-              mask: np.ndarray | None) -> Program:
-        """The program; without operands memory stays empty.
-
-        Parameters
-        ----------
-        operands : q, k, v, integers, or None
-        mask : bool array [rows, keys] or None
-        """
-        self._memory = AttentionMemory(
-            self._program, self._plan, operands, mask, masked=self._vectors.masked,
-            store=self._store)
+        self._memory = AttentionMemory(self._program, plan, operands, mask,
+                                       masked=vectors.masked, store=store)
         self._place_queries()
-        works = [self._work(item, number) for number, item in enumerate(self._plan.items())]
+
+    def build(self, groups: int | None = None) -> Program:
+        """The program; with `groups` of the first so many groups only."""
+        slots = self._design.handoff_slots
+        items = takewhile(lambda item: groups is None or item.group < groups, self._plan.items())
+        works = [self.work(item, number % slots) for number, item in enumerate(items)]
         for start in order([self._steps(work) for work in works],
                            {"bank": self._design.accumulator_banks, "slot": self._p_slots},
-                           self._design.handoff_slots):
+                           slots):
             self._emit(works[start.item], start)
         return self._finish()
 
@@ -158,15 +157,31 @@ class AttentionBuilder:
 
     # -- the work of an item -------------------------------------------------------------------
 
-    def _work(self, item: Item, number: int) -> _Work:
+    def loads(self, item: Item) -> list[Load]:
+        """Everything that is loaded for an item; slots come with the order."""
+        memory = self._memory
+        loads = memory.query_loads(item) if item.first else []
+        if self._vectors.masked:
+            loads += memory.mask_loads(item, 0)
+        tiles = memory.key_tiles(item) + memory.value_tiles(item)
+        return loads + list(chain.from_iterable(tiles))
+
+    def stores(self, item: Item) -> list[Store]:
+        """The stores of a group's result, after its last item."""
+        if not (self._store and item.last):
+            return []
+        return self._result_stores(item, 0)
+
+    def work(self, item: Item, slot: int) -> _Work:
+        """The commands of an item in a hand-off slot; banks and slots come with the order."""
         design, plan = self._design, self._plan
-        slot = number % design.handoff_slots
         handoffs = {
             TO_SOFTMAX: _handoff(Direction.TO_VECTOR, item, slot, item.block.size,
                                  -(-design.score_bits // 8), shift=self._score_shift, narrow=1),
             TO_VALUES: _handoff(Direction.TO_MATRIX, item, slot, item.block.size,
                                 -(-design.probability_bits // 8),
-                                narrow=int(not plan.streaming), take=1)}
+                                narrow=int(not plan.streaming), take=1,
+                                piece_pitch=plan.value_pitch(item))}
         vectors = {SOFTMAX: self._vectors.job(item, slot)}
         if plan.streaming:
             to = output_slot(design, item.group % design.handoff_slots) if item.first else slot
@@ -195,9 +210,9 @@ class AttentionBuilder:
 
     def _value_jobs(self, item: Item, slot: int) -> list[ArrayJob]:
         """Probabilities times each tile of the block's V."""
-        rows = item.rows.size
+        rows, pitch = item.rows.size, self._plan.value_pitch(item)
         reader = HANDOFF if self._plan.streaming else STORE if self._store else NOBODY
-        jobs = [ArrayJob(rows, slot=0, row=part * rows, bank=0, acc_row=column * rows,
+        jobs = [ArrayJob(rows, slot=0, row=part * pitch, bank=0, acc_row=column * rows,
                          inner=tile.rows, outer=outer, accumulate=int(part > 0), unsigned=1,
                          store=reader)
                 for column, (tiles, (_start, outer, _base)) in enumerate(zip(
@@ -243,8 +258,8 @@ class AttentionBuilder:
             self._program.vectors.extend(work.vectors[step])
             item = work.item
             if self._store and item.last and SOFTMAX < step == max(work.vectors):
-                self._store_result(item, output_slot(
-                    self._design, item.group % self._design.handoff_slots), streamed=True)
+                self._program.stores.extend(self._result_stores(item, output_slot(
+                    self._design, item.group % self._design.handoff_slots)))
 
     def _emit_scores(self, work: _Work, bank: int) -> None:
         item, jobs = work.item, work.jobs[SCORES]
@@ -274,24 +289,26 @@ class AttentionBuilder:
         if self._plan.streaming:
             work.handoffs[TO_OUTPUT] = work.handoffs[TO_OUTPUT]._replace(buffer=bank)
         elif self._store:
-            self._store_result(item, bank, streamed=False)
+            self._program.stores.extend(self._result_stores(item, bank))
 
-    def _store_result(self, item: Item, buffer: int, streamed: bool) -> None:
+    def _result_stores(self, item: Item, buffer: int) -> list[Store]:
         """Store a group's result from its bank or, streamed, from its output slot."""
-        memory = self._memory
+        memory, stores = self._memory, []
         places = memory.result_places(item)
         for number, (start, columns, base) in enumerate(places):
             fields = {"acc_row": number * item.rows.size}
-            if streamed:
+            if self._plan.streaming:
                 fields = {"acc_row": start, "vector": 1, "pitch": self._shape.head_dim,
                           "element_bytes": memory.element, "wait": int(number == 0)}
-            self._program.stores.append(Store(
+            stores.append(Store(
                 buffer, rows=item.rows.size, base=base, bytes_per_row=columns * memory.element,
                 row_stride=memory.result_stride, keep=int(number < len(places) - 1), **fields))
+        return stores
 
 
 def _handoff(direction: Direction, item: Item, slot: int, length: int, element_bytes: int,
              **fields: int) -> Handoff:
     """A transfer; its bank or operand slot comes later."""
-    return Handoff(direction, slot, 0, item.rows.size, length, piece_pitch=item.rows.size,
-                   pitch=length, element_bytes=element_bytes, **fields)
+    fields = {"piece_pitch": item.rows.size} | fields
+    return Handoff(direction, slot, 0, item.rows.size, length, pitch=length,
+                   element_bytes=element_bytes, **fields)

@@ -126,13 +126,24 @@ class AttentionPlan:
     def _largest(cls, design: Design, shape: AttentionShape, block: int) -> int:
         """The most rows of a group that the buffers hold, up to all."""
         score_tiles, value_tiles = -(-block // design.cols), -(-shape.head_dim // design.cols)
-        pieces = max(-(-block // design.rows), -(-shape.head_dim // design.rows))
         port = design.buffer_port_rows
         scratch = design.vector_units * (vector_slot_elements(design)
                                          // (SCRATCH_AREAS * design.handoff_slots))
-        in_slot = design.slot_rows // pieces // port * port
+        # Slices of Q begin at a word of the slot, pieces of probabilities see `value_pitch`.
+        queries = design.slot_rows // -(-shape.head_dim // design.rows) // port * port
+        pieces = -(-block // design.rows)
+        values = design.slot_rows // pieces
+        if pieces > 1:
+            values = (values - 1) // port * port + 1
         return min(shape.rows, design.accumulator_rows // max(score_tiles, value_tiles),
-                   in_slot, scratch)
+                   queries, values, scratch)
+
+    def value_pitch(self, item: Item) -> int:
+        """Slot rows from a piece of an item's probabilities to the next one."""
+        rows, port = item.rows.size, self.design.buffer_port_rows
+        if item.block.size <= self.design.rows:
+            return rows  # one piece
+        return -(-(rows - 1) // port) * port + 1
 
     @staticmethod
     def longest_row(design: Design) -> int:
@@ -149,17 +160,21 @@ class AttentionPlan:
         valid = self.shape.valid(rows.start + rows.size - 1)
         return max(1, min(self.shape.keys, valid))
 
+    def items_of_head(self) -> Iterator[tuple[int, Span, Span, bool, bool]]:
+        """Of the items of one head: group, rows, block, first, last."""
+        for group, rows in enumerate(self.groups_of_head):
+            keys = self.keys_of(rows)
+            starts = range(0, keys, self.block_keys)
+            for start in starts:
+                block = Span(start, min(self.block_keys, keys - start))
+                yield group, rows, block, start == 0, start == starts[-1]
+
     def items(self) -> Iterator[Item]:
         """All items in their order: heads, groups of rows, blocks of keys."""
-        group = 0
+        groups = len(self.groups_of_head)
         for head in range(self.shape.heads):
-            for rows in self.groups_of_head:
-                keys = self.keys_of(rows)
-                starts = range(0, keys, self.block_keys)
-                for start in starts:
-                    yield Item(head, group, rows, Span(start, min(self.block_keys, keys - start)),
-                               start == 0, start == starts[-1])
-                group += 1
+            for group, *parts in self.items_of_head():
+                yield Item(head, head * groups + group, *parts)
 
 
 #: Areas of a scratch slot for each hand-off slot, each of one element a row.

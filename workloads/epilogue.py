@@ -24,9 +24,10 @@ from .checks import check_integer
 from .errors import WorkloadError
 from .operands import check_range, integer_matrix
 
-__all__ = ["Epilogue", "Requantize", "bias_vector", "random_bias"]
+__all__ = ["REQUANTIZE_RANGE", "Epilogue", "Requantize", "bias_vector", "random_bias"]
 
 LARGEST_ACCUMULATOR = 48  # bits
+REQUANTIZE_RANGE = "MULTIPLIER,SHIFT,BITS"
 
 
 class Requantize(NamedTuple):
@@ -34,8 +35,6 @@ class Requantize(NamedTuple):
     multiplier: int
     shift: int
     bits: int
-
-    RANGE = "MULTIPLIER,SHIFT,BITS"
 
     @classmethod
     def of(cls, value: Any) -> "Requantize":
@@ -47,7 +46,8 @@ class Requantize(NamedTuple):
             Not three integers, or one out of its range.
         """
         if not isinstance(value, tuple | list) or len(value) != 3:
-            raise WorkloadError(f"requantize must be three integers {cls.RANGE}, not {value!r}")
+            raise WorkloadError(f"requantize must be three integers {REQUANTIZE_RANGE}, not "
+                                f"{value!r}")
         multiplier, shift, bits = value
         return cls(
             check_integer("requantize multiplier", multiplier, 1, (1 << IMMEDIATE_BITS - 1) - 1),
@@ -149,8 +149,8 @@ class Epilogue:
     def commands(self, design: Design, slot: int, rows: int,
                  columns: int) -> list[VectorCommand]:
         """The vector job of a tile in hand-off slot `slot`, in place."""
-        tile = {"a_slot": slot, "d_slot": slot, "rows": rows, "length": columns,
-                "a_pitch": columns, "d_pitch": columns}
+        tile: dict[str, Any] = {"a_slot": slot, "d_slot": slot, "rows": rows,
+                                "length": columns, "a_pitch": columns, "d_pitch": columns}
         scaling, commands = self._scaling(design), []
         if self.biased:
             commands.append(VectorCommand(

@@ -3,7 +3,6 @@
 A workload joins with one entry of :data:`WORKLOADS`.
 """
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,17 +19,17 @@ from ..rtl.design_fields import (
     unknown_name,
 )
 from ..rtl.formats import IntegerFormat
-from .epilogue import Requantize
+from .epilogue import REQUANTIZE_RANGE, Requantize
 from .errors import WorkloadError
+from .files import read_npy
 from .gemm import Gemm, QProjection, RandomGemm
 from .operands import check_range, integer_matrix
 from .parameters import LARGEST, Parameter, WorkloadSpec, option_text
+from .registry_attention import ATTENTION
 from .registry_networks import NETWORKS
 from .tiling import ORDERS
 
 __all__ = ["WORKLOADS", "Parameter", "WorkloadSpec", "build", "read_npy"]
-
-NPY_MAGIC = b"\x93NUMPY"
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class RequantizeField(FieldSpec):
 
     @property
     def range(self) -> str:
-        return Requantize.RANGE
+        return REQUANTIZE_RANGE
 
     def parse(self, text: str) -> Any:
         parts = text.split(",")
@@ -72,38 +71,6 @@ class RequantizeField(FieldSpec):
 
     def check(self, value: Any) -> Requantize:
         return Requantize.of(value)
-
-
-def read_npy(path: str) -> np.ndarray:
-    """The array in a .npy file. Pickled objects are never loaded.
-
-    Raises
-    ------
-    WorkloadError
-        One line that says why the file was refused, without its name.
-    """
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise WorkloadError("not a file; expected a .npy file")
-    try:
-        with open(path, "rb") as file:
-            magic = file.read(len(NPY_MAGIC))
-        if magic != NPY_MAGIC:
-            raise WorkloadError("not a .npy file; expected an array of integers as numpy.save "
-                                "writes it")
-        # Mapping compares the size that the header claims with the file's before any use.
-        return np.array(np.load(path, mmap_mode="r", allow_pickle=False))
-    except OSError as error:
-        raise WorkloadError(f"cannot be read: {error.strerror or error}; expected a .npy "
-                            f"file") from None
-    except (WorkloadError, MemoryError):
-        raise
-    except Exception as error:  # a damaged header can raise anything
-        if "Python objects" in str(error):
-            raise WorkloadError("holds pickled Python objects, which are never loaded; expected "
-                                "an array of integers") from None
-        reason = " ".join(str(error).split())
-        raise WorkloadError(f"a damaged .npy file ({reason}); expected an array of integers as "
-                            f"numpy.save writes it") from None
 
 
 def build(name: str, options: Mapping[str, str], seed: int | None = None) -> Any:
@@ -240,5 +207,6 @@ WORKLOADS = {spec.name: spec for spec in (
     WorkloadSpec("q-projection", "Qwen3-8B's query projection a[m, 4096] x b[4096, 4096] of random "
                  "integers that cannot overflow", (*_sizes(16, 4096, 4096), *CHOICES),
                  _q_projection),
+    ATTENTION,
     *NETWORKS,
 )}

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ...rtl import Design
 from ...rtl.handoff import duration
@@ -15,60 +15,44 @@ from ...workloads.gemm import Gemm
 from ...workloads.ideal import handoff_cycles, vector_job_cycles
 from ...workloads.tiling import Tile, Tiling
 
-__all__ = ["GemmEstimate", "estimate"]
+__all__ = ["add_gemm"]
 
 
-@dataclass
-class GemmEstimate:
-    """Exact work and traffic, and the cycles that each resource needs for it.
-
-    Attributes
-    ----------
-    counts : dict of str to int
-        Expected counters: useful_macs (chapter 4.1.1: M K N), bytes_read, bytes_written,
-        transactions, activation_rows, weight_rows, accumulator_rows, loads, stores,
-        vector_commands, handoffs, handoff_bytes, exchange_bytes.
-    resources : dict of str to int
-        Cycles for which each resource is needed, if nothing else ever delays it: "array" (one
-        activation row per cycle), "weight_shift" (one weight row per cycle; without double
-        buffering the whole path of every tile) or, output stationary, "results" (one result row
-        per cycle; without double buffering every tile by itself), "memory" (occupancy),
-        "operand_port" and "weight_port" (write ports of the buffers).
-    vector_resources : dict of str to int
-        Cycles in which "handoff" and "vector" are busy, exactly. Not part of the bound, whose
-        items are what the array waits for.
-    """
-    counts: Counter = field(default_factory=Counter)
-    resources: Counter = field(default_factory=Counter)
-    vector_resources: Counter = field(default_factory=Counter)
-
-    @property
-    def bound(self) -> int:
-        """Cycles below which no run can be: the longest resource time, at least 1."""
-        return max(1, *self.resources.values())
-
-    @property
-    def limited_by(self) -> str:
-        """The resource that sets the bound; the first listed of equals."""
-        return max(self.resources, key=lambda name: self.resources[name])
-
-
-def estimate(design: Design, jobs: Iterable[Gemm], timing: str = "rtl") -> GemmEstimate:
-    """The estimate of products that run one after another; times of a resource add up.
-
-    With timing "ideal" a job needs the array for ceil(MACs / (rows * cols)) cycles, and neither
-    weight shift nor results nor write ports take time of their own.
-    """
-    total = GemmEstimate()
-    for job in jobs:
-        tiling = job.tiling(design)
-        _add(total, design, job, tiling, timing)
-        if timing == "ideal":
-            total.resources["array"] += _textbook_cycles(design, tiling)
+def add_gemm(counts: Counter, resources: Counter, design: Design, job: Gemm,
+             timing: str = "rtl") -> None:
+    """Add a product to expected counters and resource times; see :class:`Estimate`."""
+    tiling = job.tiling(design)
+    m, k, n = job.shape
+    counts["useful_macs"] += m * k * n
+    counts.update(vector_commands=0, handoffs=0, handoff_bytes=0, exchange_bytes=0)
+    (_add_output_stationary if tiling.output_stationary else _add_weight_stationary)(
+        counts, resources, design, tiling)
     if timing == "ideal":
-        total.resources["array"] -= total.counts["activation_rows"]
-        total.resources = Counter({name: total.resources[name] for name in ("array", "memory")})
-    return total
+        rows = tiling.k if tiling.output_stationary else tiling.executed_rows
+        tiles = (len(tiling.m_blocks) if tiling.output_stationary
+                 else len(tiling.k_tiles)) * len(tiling.n_tiles)
+        resources["array"] += _textbook_cycles(design, tiling) - rows * tiles
+    traffic = _Traffic(counts, resources, MemoryTiming.of(design))
+    if not job.a_resident:
+        stride = _row_bytes(tiling.operand_columns, design.activation_bits)
+        for rows, count in _slice_rows(tiling).items():
+            for elements, columns_count in _sizes(tiling.operand_columns).items():
+                traffic.add("operand_port", count * columns_count * tiling.a_reads, rows,
+                            -(-elements * design.activation_bits // 8), stride)
+    stride = _row_bytes(tiling.n_tiles, design.weight_bits)
+    for elements, count in _sizes(tiling.n_tiles).items():
+        for inner, inner_count in _sizes(tiling.k_tiles).items():
+            traffic.add("weight_port", count * inner_count * tiling.b_reads, inner,
+                        -(-elements * design.weight_bits // 8), stride)
+    if job.store_output:
+        element = design.result_element_bytes
+        if job.epilogue is not None:
+            element = job.epilogue.element_bytes(design)
+            _add_epilogue(design, job.epilogue, tiling, traffic, timing)
+        for size, count in _sizes(tiling.m_blocks).items():
+            for elements, columns_count in _sizes(tiling.n_tiles).items():
+                traffic.add("store", count * columns_count, size, elements * element,
+                            n * element)
 
 
 def _textbook_cycles(design: Design, tiling: Tiling) -> int:
@@ -105,60 +89,33 @@ def _row_bytes(tiles: Iterable[Tile], bits: int) -> int:
     return sum(count * (-(-size * bits // 8)) for size, count in _sizes(tiles).items())
 
 
-def _add(total: GemmEstimate, design: Design, job: Gemm, tiling: Tiling, timing: str) -> None:
-    m, k, n = job.shape
-    total.counts["useful_macs"] += m * k * n
-    total.counts.update(vector_commands=0, handoffs=0, handoff_bytes=0, exchange_bytes=0)
-    (_add_output_stationary if tiling.output_stationary else _add_weight_stationary)(
-        total, design, tiling)
-    traffic = _Traffic(total, MemoryTiming.of(design))
-    if not job.a_resident:
-        stride = _row_bytes(tiling.operand_columns, design.activation_bits)
-        for rows, count in _slice_rows(tiling).items():
-            for elements, columns_count in _sizes(tiling.operand_columns).items():
-                traffic.add("operand_port", count * columns_count * tiling.a_reads, rows,
-                            -(-elements * design.activation_bits // 8), stride)
-    stride = _row_bytes(tiling.n_tiles, design.weight_bits)
-    for elements, count in _sizes(tiling.n_tiles).items():
-        for inner, inner_count in _sizes(tiling.k_tiles).items():
-            traffic.add("weight_port", count * inner_count * tiling.b_reads, inner,
-                        -(-elements * design.weight_bits // 8), stride)
-    if job.store_output:
-        element = design.result_element_bytes
-        if job.epilogue is not None:
-            element = job.epilogue.element_bytes(design)
-            _add_epilogue(total, design, job.epilogue, tiling, traffic, timing)
-        for size, count in _sizes(tiling.m_blocks).items():
-            for elements, columns_count in _sizes(tiling.n_tiles).items():
-                traffic.add("store", count * columns_count, size, elements * element,
-                            n * element)
-
-
-def _add_weight_stationary(total: GemmEstimate, design: Design, tiling: Tiling) -> None:
+def _add_weight_stationary(counts: Counter, resources: Counter, design: Design,
+                           tiling: Tiling) -> None:
     """Every row of M enters once for every weight tile; every block shifts every tile."""
     tiles = len(tiling.k_tiles) * len(tiling.n_tiles)
     rows, shifted = tiling.executed_rows * tiles, len(tiling.m_blocks) * tiles * design.rows
-    total.counts.update(activation_rows=rows, accumulator_rows=rows, weight_rows=shifted)
+    counts.update(activation_rows=rows, accumulator_rows=rows, weight_rows=shifted)
     if not design.weight_double_buffer:
         shifted += rows + len(tiling.m_blocks) * tiles * MatrixUnit.latency(design)
-    total.resources.update(array=rows, weight_shift=shifted)
+    resources.update(array=rows, weight_shift=shifted)
 
 
-def _add_output_stationary(total: GemmEstimate, design: Design, tiling: Tiling) -> None:
+def _add_output_stationary(counts: Counter, resources: Counter, design: Design,
+                           tiling: Tiling) -> None:
     """All of K enters for every output tile, whose results then take `rows` cycles to leave."""
     tiles = len(tiling.m_blocks) * len(tiling.n_tiles)
     pairs, results = tiling.k * tiles, tiles * design.rows
-    total.counts.update(activation_rows=pairs, weight_rows=pairs,
+    counts.update(activation_rows=pairs, weight_rows=pairs,
                         accumulator_rows=tiling.m * len(tiling.n_tiles))
     if not design.weight_double_buffer:
         results = max(results, pairs + tiles * (sum_interval(design) - 1))
-    total.resources.update(array=pairs, results=results)
+    resources.update(array=pairs, results=results)
 
 
-def _add_epilogue(total: GemmEstimate, design: Design, epilogue: Epilogue, tiling: Tiling,
-                  traffic: "_Traffic", timing: str) -> None:
+def _add_epilogue(design: Design, epilogue: Epilogue, tiling: Tiling, traffic: "_Traffic",
+                  timing: str) -> None:
     """Every tile of the result goes over the hand-off and through the vector unit."""
-    counts = total.counts
+    counts = traffic.counts
     for rows, blocks in _sizes(tiling.m_blocks).items():
         for columns, tiles in _sizes(tiling.n_tiles).items():
             count = blocks * tiles
@@ -176,7 +133,7 @@ def _add_epilogue(total: GemmEstimate, design: Design, epilogue: Epilogue, tilin
             else:
                 moves = duration(design, handoff)
                 cycles = sum(beats(design, command) for command in commands)
-            total.vector_resources.update(handoff=count * moves, vector=count * cycles)
+            traffic.resources.update(handoff=count * moves, vector=count * cycles)
             if epilogue.biased:
                 load = epilogue.bias_load(design, 0, 0, columns)
                 traffic.add("bias", count, load.rows, load.bytes_per_row, load.row_stride)
@@ -185,11 +142,12 @@ def _add_epilogue(total: GemmEstimate, design: Design, epilogue: Epilogue, tilin
 @dataclass
 class _Traffic:
     """Adds `count` equal descriptors to an estimate."""
-    total: GemmEstimate
+    counts: Counter
+    resources: Counter
     timing: MemoryTiming
 
     def add(self, kind: str, count: int, rows: int, bytes_per_row: int, row_stride: int) -> None:
-        counts, resources = self.total.counts, self.total.resources
+        counts, resources = self.counts, self.resources
         nbytes = rows * bytes_per_row
         counts["transactions"] += count * self.timing.transactions(rows, bytes_per_row,
                                                                    row_stride)

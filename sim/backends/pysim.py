@@ -17,14 +17,12 @@ from .flatten import flatten
 from .packing import pack_commands
 from .run import Progress, RawRun, machine_size, watchdog_cycles
 from .settled import SettledEngine
-from .watchdog import describe_deadlock
+from .watchdog import MOVES, describe_deadlock
 
 __all__ = ["CLOCK_PERIOD", "PysimMachine", "run_pysim"]
 
 CLOCK_PERIOD = 1e-8   # seconds of simulated time; has no meaning, cycles do
 CHUNK = 256           # cycles between looks at the machine
-
-_MOVES = ("memory.busy", "activation_rows", "weight_rows", "accumulator_rows")
 
 
 class PysimMachine:
@@ -115,7 +113,7 @@ class PysimMachine:
         moves, quiet = -1, 0
         while not self._get(ctx, machine.done):
             await ctx.delay(CHUNK * CLOCK_PERIOD)
-            counters = self._counters(ctx, _MOVES)
+            counters = self._counters(ctx, MOVES)
             before, moves = moves, sum(counters.values())
             quiet = quiet + CHUNK if moves == before else 0
             if quiet > self.watchdog_cycles:

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...workloads.program import Program
+from .activity import Activity, activity
 from .counters import count
 from .durations import Durations
-from .activity import Activity, activity
+from .plan import Schedule
 from .schedule import schedule
 
 __all__ = ["CycleRun", "run_cycle_model"]
@@ -14,9 +15,11 @@ __all__ = ["CycleRun", "run_cycle_model"]
 
 @dataclass(frozen=True)
 class CycleRun:
-    """Counters, by their dotted names, and intervals of a run."""
+    """Counters, by their dotted names, and intervals of a run; what ran, and its start times."""
     counters: Mapping[str, int]
     activity: Activity
+    program: Program
+    plan: Schedule
 
 
 def run_cycle_model(program: Program, durations: Durations) -> CycleRun:
@@ -27,5 +30,6 @@ def run_cycle_model(program: Program, durations: Durations) -> CycleRun:
     ScheduleError
         The program cannot end.
     """
-    run = activity(program, schedule(program, durations), durations)
-    return CycleRun(count(program, run, durations), run)
+    plan = schedule(program, durations)
+    run = activity(program, plan, durations)
+    return CycleRun(count(program, run, durations), run, program, plan)

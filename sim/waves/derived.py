@@ -3,13 +3,16 @@
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import Value
 
 from ...rtl.machine import Machine
 from ...rtl.status import UNITS
 from .fields import Field
 from .hierarchy import Trace
 
-__all__ = ["Gauges", "WINDOW", "status_comment", "status_traces"]
+__all__ = ["Gauges", "WINDOW", "group_trace", "status_comment", "status_traces"]
 
 WINDOW = 16  # cycles over which `mac_rate_percent` is taken
 
@@ -30,6 +33,30 @@ class _Stall(Field):
 
     def of(self, value: int) -> int:
         return 0 if value in self.none else value
+
+
+@dataclass(frozen=True)
+class _Group(Field):
+    """The hand-off slot that a job takes or frees, else a number beyond them."""
+    parts: tuple[Field, ...] = ()  # of the job: its slot, take, free
+    none: int = 0
+
+    def of(self, value: int) -> int:
+        slot, take, free = (part.of(value) for part in self.parts)
+        return slot if take or free else self.none
+
+
+def group_trace(machine: Machine) -> Trace:
+    """`array_group`: the hand-off slot that the job at the head of the array's queue is about."""
+    payload: Any = machine.core.control.i.payload
+    job: Any = Value.cast(payload)
+    slots = machine.core.design.handoff_slots
+    layout = payload.shape()
+    parts = tuple(Field("", layout[name].offset, layout[name].width)
+                  for name in ("group", "take_group", "free_group"))
+    names = {**{slot: str(slot) for slot in range(slots)}, slots: "-"}
+    return Trace(("machine",), "array_group", job,
+                 _Group("", 0, slots.bit_length(), names, parts=parts, none=slots))
 
 
 def status_traces(machine: Machine) -> Iterator[Trace]:

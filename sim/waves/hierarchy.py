@@ -11,9 +11,17 @@ from amaranth.lib.memory import Memory
 
 from ...rtl import Design
 from ...rtl.delay import Delay
+from ...rtl.exchange import Exchange
+from ...rtl.handoff import HandoffUnit
+from ...rtl.handoff_formats import ProbabilityFormat, ScoreFormat
 from ...rtl.mac import WeightStationaryCell
 from ...rtl.matrix_unit import MatrixUnit
 from ...rtl.skew import Skew
+from ...rtl.store import StoreUnit
+from ...rtl.vector_engine import VectorEngine
+from ...rtl.vector_fill import VectorFill
+from ...rtl.vector_lanes import VectorLanes
+from ...rtl.vector_unit import VectorUnit
 from .fields import Field, fields
 
 __all__ = ["Depth", "MemoryTrace", "Trace", "memories", "traces"]
@@ -24,13 +32,19 @@ Scope = tuple[str, ...]
 class Depth(enum.IntEnum):
     """How much a waveform shows; each depth includes the ones before."""
     CONTROL = 0  # ports and registers of all units
-    CELLS = 1    # and of the cells and of the registers that move in lock-step with them
+    CELLS = 1    # and of cells and vector lanes, and registers that move in lock-step with them
     MEMORY = 2   # and the contents of all memories
 
 
-#: Components that only a deeper waveform shows.
-_DEPTHS = {WeightStationaryCell: Depth.CELLS, Skew: Depth.CELLS, Delay: Depth.CELLS,
+#: Components that only a deeper waveform shows, with all that is in them.
+_DEPTHS = {**dict.fromkeys((WeightStationaryCell, Skew, Delay, VectorLanes, ScoreFormat,
+                            ProbabilityFormat, Exchange), Depth.CELLS),
            Memory: Depth.MEMORY}
+
+#: Likewise, of a component: what it passes on of the data of all lanes.
+_LANES = {VectorUnit: ("handoff_data", "load_data", "handoff_read_data", "store_read_data"),
+          VectorFill: ("load_data",), VectorEngine: ("line",), StoreUnit: ("vector_data",),
+          HandoffUnit: ("data", "vector_data", "vector_read_data", "operand_data", "word")}
 
 
 @dataclass(frozen=True)
@@ -70,32 +84,35 @@ def traces(top: Fragment, design: Design, depth: Depth) -> Iterator[Trace]:
     top : Fragment
         The elaborated :class:`Machine`, before :func:`flatten`.
     """
-    for scope, fragment, component in _components(top, ("machine",)):
-        if _DEPTHS.get(type(component), Depth.CONTROL) <= depth and type(component) is not Memory:
-            yield from _traces(scope, fragment, component, design)
+    for scope, fragment, component, least in _components(top, ("machine",)):
+        if least <= depth and type(component) is not Memory:
+            hidden = _LANES.get(type(component), ()) if depth < Depth.CELLS else ()
+            yield from _traces(scope, fragment, component, design, hidden)
 
 
 def memories(top: Fragment) -> Iterator[MemoryTrace]:
     """Every memory of an elaborated machine."""
-    for scope, _fragment, component in _components(top, ("machine",)):
+    for scope, _fragment, component, _least in _components(top, ("machine",)):
         if isinstance(component, Memory):
             yield MemoryTrace(scope, component)
 
 
-def _components(fragment, scope):
+def _components(fragment, scope, least=Depth.CONTROL):
+    """Scope, fragment, component if it is one, and the least depth that shows it."""
     origins = fragment.origins or ()
-    yield scope, fragment, next(
-        (origin for origin in origins if isinstance(origin, wiring.Component)), None)
+    component = next((origin for origin in origins if isinstance(origin, wiring.Component)), None)
+    least = max(least, _DEPTHS.get(type(component), least))
+    yield scope, fragment, component, least
     for subfragment, name, _src_loc in fragment.subfragments:
-        yield from _components(subfragment, (*scope, name))
+        yield from _components(subfragment, (*scope, name), least)
 
 
-def _traces(scope, fragment, component, design):
+def _traces(scope, fragment, component, design, hidden):
     registers = SignalSet(signal for statement in fragment.statements.get("sync", ())
                           for signal in statement._lhs_signals())
     used, seen = set(), SignalSet()
     for name, signal in [*_ports(component), *((signal.name, signal) for signal in registers)]:
-        if signal in seen or name.startswith("$"):
+        if signal in seen or name in hidden or name.startswith("$"):
             continue
         seen.add(signal)
         layout = _lanes(component, name, design)

@@ -18,13 +18,14 @@ from .writer import VERSION
 
 __all__ = ["HISTORY_COUNTERS", "Header", "NEEDED", "Waveform", "read_counters", "read_header"]
 
-UNITS = ("memory", "loader", "array", "store")
+UNITS = ("memory", "loader", "array", "vector", "handoff", "store")
 
 #: Counters that depend on more than the cycle they count.
 HISTORY_COUNTERS = ("span", "exposed_requests")
 
 _ARRAY, _MEMORY = "machine.core.control.", "machine.core.memory__"
 _LOAD, _STORE = f"{_MEMORY}load__", f"{_MEMORY}store__"
+_VECTOR, _HANDOFF = "machine.core.vector.i__", "machine.core.handoff.i__"
 
 #: Names of the signals from which the counters are rebuilt; every waveform has them.
 NEEDED = frozenset([
@@ -34,6 +35,8 @@ NEEDED = frozenset([
     f"{_ARRAY}shift", "machine.core.fifo.shifting", "machine.core.accumulators.written",
     *(f"{request}{name}" for request in (_LOAD, _STORE)
       for name in ("valid", "ready", "payload__rows", "payload__bytes_per_row")),
+    *(f"{queue}{name}" for queue in (_VECTOR, _HANDOFF) for name in ("valid", "ready")),
+    "machine.core.handoff.bytes",
     f"{_MEMORY}request_transactions", f"{_MEMORY}loads_under_way",
     f"{_MEMORY}stores_under_way",
 ])
@@ -49,9 +52,12 @@ class Header:
         Time of a clock period, in units of the timescale.
     statuses : dict of str to dict of int to str
         What the numbers of each unit's status mean.
+    staged : bool
+        The hand-off goes through an exchange memory.
     """
     period: int
     statuses: Mapping[str, Mapping[int, str]]
+    staged: bool = False
 
 
 class Waveform:
@@ -114,7 +120,7 @@ def read_header(path: str | os.PathLike[str]) -> Header:
         The file is missing or not ours.
     """
     path = os.fspath(path)
-    statuses, period, ours = {}, 0, False
+    statuses, period, staged, ours = {}, 0, False, False
     try:
         with open(path, encoding="ascii") as file:
             for line in file:
@@ -124,6 +130,8 @@ def read_header(path: str | os.PathLike[str]) -> Header:
                     statuses[words[1]] = {int(code): name.lower() for code, name in pairs}
                 elif words[:1] == ["period"]:
                     period = int(words[1])
+                elif words == ["handoff", "staged"]:
+                    staged = True
                 ours |= VERSION in line
                 if line.startswith(("$scope", "#")):
                     break
@@ -133,7 +141,7 @@ def read_header(path: str | os.PathLike[str]) -> Header:
         ours = False
     if not ours or not period:
         raise OptionError(f"{path}: not a VCD file written by cubewave")
-    return Header(period, statuses)
+    return Header(period, statuses, staged)
 
 
 def read_counters(path: str | os.PathLike[str]) -> dict[str, int]:
@@ -157,25 +165,51 @@ def read_counters(path: str | os.PathLike[str]) -> dict[str, int]:
 
 def _count_events(waves: Waveform) -> Mapping[str, int]:
     busy = {unit: waves[f"machine.{unit}_busy"] for unit in UNITS}
-    moves = np.maximum.accumulate(busy["memory"] | busy["array"]) if waves.cycles else np.zeros(0)
+    starts = busy["memory"] | busy["array"] | busy["vector"] | busy["handoff"]
     macs = waves[f"{_ARRAY}i__payload__inner"] * waves[f"{_ARRAY}i__payload__outer"]
-    starts = {kind: waves[f"{kind}valid"] & waves[f"{kind}ready"] for kind in (_LOAD, _STORE)}
-    nbytes = {kind: waves[f"{kind}payload__rows"] * waves[f"{kind}payload__bytes_per_row"]
-              for kind in starts}
     shifted = waves["machine.core.fifo.shifting"] | waves[f"{_ARRAY}shift"]
-    waits = ((waves[f"{_MEMORY}loads_under_way"] | waves[f"{_MEMORY}stores_under_way"])
-             & ~(busy["memory"] | waves[f"{_ARRAY}running"] | busy["array"] | busy["store"]))
+    passed = int(np.sum(waves["machine.core.handoff.bytes"]))
     return {
-        "span": int(np.sum(moves)),
+        "span": int(np.sum(np.maximum.accumulate(starts))) if waves.cycles else 0,
         "activation_rows": int(np.sum(busy["array"])),
         "useful_macs": int(np.sum(busy["array"] * macs)),
         "weight_rows": int(np.sum(shifted)),
         "accumulator_rows": int(np.sum(waves["machine.core.accumulators.written"])),
+        "vector_commands": int(np.sum(_transfers(waves, _VECTOR))),
+        "both_busy": int(np.sum(busy["vector"] & busy["array"])),
+        "handoffs": int(np.sum(_transfers(waves, _HANDOFF))),
+        "handoff_bytes": passed,
+        "exchange_bytes": passed if waves.header.staged else 0,
+        **_count_descriptors(waves),
+        "exposed_requests": int(np.sum(np.diff(_waits(waves, busy), prepend=0) == 1)),
+    }
+
+
+def _transfers(waves: Waveform, port: str) -> np.ndarray:
+    """1 in the cycles in which a stream passes something on."""
+    return waves[f"{port}valid"] & waves[f"{port}ready"]
+
+
+def _count_descriptors(waves: Waveform) -> Mapping[str, int]:
+    starts = {kind: _transfers(waves, kind) for kind in (_LOAD, _STORE)}
+    nbytes = {kind: waves[f"{kind}payload__rows"] * waves[f"{kind}payload__bytes_per_row"]
+              for kind in starts}
+    return {
         "loads": int(np.sum(starts[_LOAD])),
         "stores": int(np.sum(starts[_STORE])),
         "bytes_read": int(np.sum(starts[_LOAD] * nbytes[_LOAD])),
         "bytes_written": int(np.sum(starts[_STORE] * nbytes[_STORE])),
         "transactions": int(np.sum((starts[_LOAD] | starts[_STORE])
                                    * waves[f"{_MEMORY}request_transactions"])),
-        "exposed_requests": int(np.sum(np.diff(waits, prepend=0) == 1)),
     }
+
+
+def _waits(waves: Waveform, busy: Mapping[str, np.ndarray]) -> np.ndarray:
+    """1 in the cycles in which nothing moves but what is under way in the memory."""
+    moves = busy["memory"] | waves[f"{_ARRAY}running"] | busy["array"] | busy["store"]
+    for unit, working in (("vector", ("busy", "drain", "pipeline")),
+                          ("handoff", ("busy", "drain"))):
+        codes = [code for code, name in waves.header.statuses[unit].items() if name in working]
+        moves = moves | np.isin(waves[f"machine.{unit}_status"], codes)
+    under_way = waves[f"{_MEMORY}loads_under_way"] | waves[f"{_MEMORY}stores_under_way"]
+    return under_way & ~moves

@@ -9,10 +9,10 @@ from amaranth.hdl import Fragment
 from ...rtl import Design
 from ...rtl.counters import COUNTERS
 from ...rtl.machine import Machine
-from ...rtl.status import ArrayStatus, StoreStatus
+from ...rtl.status import ArrayStatus, HandoffStatus, StoreStatus
 from ..result import Check, Result
 from .contents import Contents
-from .derived import Gauges, status_comment, status_traces
+from .derived import Gauges, group_trace, status_comment, status_traces
 from .fields import Field
 from .hierarchy import Depth, Trace, memories, traces
 from .phases import Phases
@@ -57,7 +57,8 @@ class Recorder:
         self._filter = re.compile(options.signals or "")
         self._file = VcdFile(
             options.path, clock_hz=design.clock_hz, first_cycle=self._first,
-            comment=f"array {design.rows} x {design.cols}\n{status_comment()}")
+            comment=f"array {design.rows} x {design.cols}\nhandoff {design.handoff}\n"
+                    f"{status_comment()}")
         self._sinks: dict[int, list[Sink]] = {}  # of each signal of the probe
         self._variables: dict[tuple, Any] = {}
         self._contents: list[Contents] = []
@@ -89,13 +90,16 @@ class Recorder:
         self._early = [flat.signal(machine.core.count), flat.signal(bank.add_useful_macs)]
         self._probe = probe = Probe(flat)
         self._count, self._macs = (probe.add(signal) for signal in self._early)
-        self._array, self._store = probe.add(bank.status_array), probe.add(bank.status_store)
+        self._array, self._store, self._handoff = (
+            probe.add(status) for status in (bank.status_array, bank.status_store,
+                                             bank.status_handoff))
         top = ("machine",)
         self._cycle = self._number(top, "cycle", _CYCLE_BITS)
         self._utilization = self._number(top, "utilization_percent", 7)
         self._mac_rate = self._number(top, "mac_rate_percent", 7)
         depth = Depth[self._options.depth.upper()]
-        for trace in (*status_traces(machine), *traces(elaborated, self._design, depth)):
+        for trace in (*status_traces(machine), group_trace(machine),
+                      *traces(elaborated, self._design, depth)):
             self._declare(trace)
         if depth >= Depth.MEMORY:
             self._contents = [Contents(trace, self._declare_row, probe)
@@ -193,7 +197,8 @@ class Recorder:
         gauges, probe = self._gauges, self._probe
         gauges.add(probe[self._macs])
         self._phases.add(cycle, probe[self._array] == ArrayStatus.BUSY.value,
-                         probe[self._store] == StoreStatus.BUSY.value)
+                         probe[self._store] == StoreStatus.BUSY.value,
+                         probe[self._handoff] == HandoffStatus.BUSY.value)
         for variable, value in ((self._cycle, cycle),
                                 (self._utilization, gauges.utilization_percent),
                                 (self._mac_rate, gauges.mac_rate_percent)):

@@ -74,7 +74,7 @@ def write_gtkw(vcd_path: str | os.PathLike[str], phases: Phases | None = None) -
             _place(save, header.period, phases, *_time_range(vcd_path))
             names = _read_widths(vcd_path)
             for group in GROUPS:
-                _write_group(save, group, names)
+                _write_group(save, group, names, phases.first_handoff is not None)
     except OSError as error:
         raise OptionError(f"{path}: cannot be written: {error.strerror}") from None
     return path
@@ -118,14 +118,17 @@ def _lines(item: Row | Group, names: Mapping[str, int]) -> int:
     return sum(_lines(row, names) for row in item.rows)
 
 
-def _write_group(save: GTKWSave, group: Group, names: Mapping[str, int], level: int = 0) -> None:
+def _write_group(save: GTKWSave, group: Group, names: Mapping[str, int], handoff: bool,
+                 level: int = 0) -> None:
     lines = _lines(group, names)
     if not lines:
         return
-    with save.group(group.title, closed=group.closed or (level > 0 and lines > _OPEN_LANES)):
+    closed = (group.closed or (group.handoff and not handoff)
+              or (level > 0 and lines > _OPEN_LANES))
+    with save.group(group.title, closed=closed):
         for item in group.rows:
             if isinstance(item, Group):
-                _write_group(save, item, names, level + 1)
+                _write_group(save, item, names, handoff, level + 1)
                 continue
             for name, label in item.found(names):
                 _write_row(save, item, name, label, names[name])

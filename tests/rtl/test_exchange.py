@@ -15,7 +15,9 @@ from cubewave.rtl.exchange import Exchange, exchange_bits, exchange_words
     ({"rows": 7, "cols": 2, "accumulator_bits": 18, "accumulator_rows": 1, "slot_bytes": 70},
      56, 10),
     ({"rows": 1, "cols": 1, "accumulator_bits": 16, "accumulator_rows": 1, "slot_bytes": 1},
-     16, 1)])
+     16, 1),
+    ({"rows": 3, "cols": 2, "accumulator_bits": 18, "accumulator_rows": 4, "slot_bytes": 30,
+      "buffer_port_rows": 2}, 48, 10)])
 def test_a_word_can_be_read_in_the_cycle_after_its_write(fields, bits, words):
     design, rng = Design(**fields), random.Random(0)
     assert (exchange_bits(design), exchange_words(design)) == (bits, words)

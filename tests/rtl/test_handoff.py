@@ -41,6 +41,10 @@ def make(rows=3, cols=2, **fields):
         "handoff_slots": 2, "handoff_bytes_per_cycle": 5, **fields})
 
 
+def beat_elements(design, direction):
+    return design.cols if direction is TO_VECTOR else design.rows * design.buffer_port_rows
+
+
 def half_up(value):
     return (2 * value.numerator + value.denominator) // (2 * value.denominator)
 
@@ -76,10 +80,11 @@ class Model:
         to_vector = direction is TO_VECTOR
         room = design.accumulator_rows if to_vector else design.slot_rows
         piece = design.cols if to_vector else design.rows
-        pieces = rng.randint(1, min(room, 4))
+        pieces = rng.randint(1, min(room, 6))
         rows = rng.randint(1, max(1, room // pieces))
-        spare = room - rows
-        piece_pitch = rng.randint(0, spare // (pieces - 1)) if pieces > 1 else rng.randint(0, room)
+        spare, port = room - rows, 1 if to_vector else design.buffer_port_rows
+        piece_pitch = rng.randint(0, room) if pieces == 1 else rng.choice([
+            pitch for pitch in range(spare // (pieces - 1) + 1) if pitch % port == 1 % port])
         used = piece_pitch * (pieces - 1) + rows
         length = rng.randint(piece * (pieces - 1) + 1, piece * pieces)
         steps = (rows - 1) // design.vector_units
@@ -99,11 +104,11 @@ class Model:
                 for _ in range(count)]
 
     def _beats(self, command):
-        """Piece, row and elements of each beat, in their order."""
-        piece = self.design.cols if command.direction is TO_VECTOR else self.design.rows
-        for first in range(0, command.length, piece):
+        """First element, row and elements of each beat, in their order."""
+        size = beat_elements(self.design, command.direction)
+        for first in range(0, command.length, size):
             for row in range(command.rows):
-                yield first // piece, first, row, min(piece, command.length - first)
+                yield first, row, min(size, command.length - first)
 
     def _hold(self, command):
         """Cycles of one pass, by adding up."""
@@ -136,32 +141,39 @@ class Model:
         for cycle in range(now, now + total):
             self._add(cycle, bank=command.buffer if to_vector else None)
         delay = hold + 2 if self.staged else 0
-        for number, (piece, first, row, count) in enumerate(self._beats(command)):
-            self._beat(now + number, delay, command, piece, first, row, count)
+        for number, beat in enumerate(self._beats(command)):
+            self._beat(now + number, delay, command, *beat)
         assert all(cycle >= now for cycle in events)
 
-    def _beat(self, now, delay, command, piece, first, row, count):
+    def _beat(self, now, delay, command, first, row, count):
         design, units = self.design, self.design.vector_units
         nbytes = count * command.element_bytes
-        matrix_row = command.row + piece * command.piece_pitch + row
         place = {"slot": command.slot, "unit": row % units,
                  "address": command.address + row // units * command.pitch + first}
         if command.direction is TO_VECTOR:
             values = self._numbers(design.accumulator_bits, design.cols)
-            self._add(now, bytes=nbytes, read=1, row=matrix_row)
+            self._add(now, bytes=nbytes, read=1, row=(
+                command.row + first // design.cols * command.piece_pitch + row))
             self.sources[now + 1] = {"data": values}
             written = [score(design, value, command) for value in values]
             arrival = {"vector_write": 1, "vector_count": count, "vector_data": written[:count],
                        **{f"vector_{name}": value for name, value in place.items()}}
         else:
-            values = self._numbers(vector_element_bits(design), design.rows)
+            values = self._numbers(vector_element_bits(design),
+                                   beat_elements(design, TO_MATRIX))
             self._add(now, bytes=nbytes, vector_read=1,
                       **{f"vector_read_{name}": value for name, value in place.items()})
             self.sources[now + 1] = {"vector_read_data": values}
-            word = sum(activation(design, value, command) << design.activation_bits * lane
-                       for lane, value in enumerate(values[:count]))
-            arrival = {"operand_write": 1, "operand_slot": command.buffer,
-                       "operand_row": matrix_row, "operand_data": word}
+            rows, words = [], []
+            for start in range(0, count, design.rows):
+                rows.append(command.row + row + (
+                    (first + start) // design.rows * command.piece_pitch))
+                words.append(sum(
+                    activation(design, value, command) << design.activation_bits * lane
+                    for lane, value in enumerate(values[start:count][:design.rows])))
+            assert len({row % design.buffer_port_rows for row in rows}) == len(rows)
+            arrival = {"operand_write": (1 << len(rows)) - 1, "operand_slot": command.buffer,
+                       "operand_row": rows, "operand_data": words}
         if delay:
             self._add(now + delay, bytes=nbytes)
         self._add(now + delay + 2, **arrival)
@@ -202,7 +214,8 @@ class Model:
             "vector_taken": bits(vector_slots(design)) ^ (1 << vector_slots(design)) - 1,
             "slots_taken": bits(design.input_slots) ^ (1 << design.input_slots) - 1,
             "data": self._numbers(design.accumulator_bits, design.cols),
-            "vector_read_data": self._numbers(vector_element_bits(design), design.rows)}
+            "vector_read_data": self._numbers(vector_element_bits(design),
+                                              beat_elements(design, TO_MATRIX))}
         inputs |= self.sources.pop(now, {})
         source = sink = None
         if command is not None and self.ends_at is None:
@@ -231,6 +244,9 @@ def run(design, steps):
                 row |= dict.fromkeys(others)
         if row["vector_write"]:
             row["vector_data"] = row["vector_data"][:row["vector_count"]]
+        for name in ("operand_row", "operand_data"):
+            if row["operand_write"]:
+                row[name] = row[name][:row["operand_write"].bit_length()]
     return rows
 
 
@@ -247,15 +263,16 @@ def check(model, cycles):
 
 @pytest.mark.parametrize("handoff", ["direct", "staged"])
 @settings(max_examples=20, derandomize=True)
-@given(rows=st.integers(1, 4), cols=st.integers(1, 4), units=st.integers(1, 2),
-       rate=st.sampled_from([1, 5, 8, 100]), bits=st.sampled_from([(16, 8), (8, 16), (8, 8)]),
+@given(rows=st.integers(1, 4), cols=st.integers(1, 4), port=st.integers(1, 4),
+       units=st.integers(1, 2), rate=st.sampled_from([1, 5, 8, 100]), bits=st.sampled_from([(16, 8), (8, 16), (8, 8)]),
        chance=st.sampled_from([0.4, 0.8, 1.0]), seed=st.integers(0, 999))
-@example(rows=1, cols=1, units=1, rate=100, bits=(16, 8), chance=1.0, seed=0)
-@example(rows=3, cols=2, units=2, rate=5, bits=(16, 8), chance=1.0, seed=1)
-@example(rows=1, cols=4, units=2, rate=100, bits=(8, 16), chance=1.0, seed=2)
-def test_any_transfers(handoff, rows, cols, units, rate, bits, chance, seed):
+@example(rows=1, cols=1, port=1, units=1, rate=100, bits=(16, 8), chance=1.0, seed=0)
+@example(rows=3, cols=2, port=2, units=2, rate=5, bits=(16, 8), chance=1.0, seed=1)
+@example(rows=1, cols=4, port=3, units=2, rate=100, bits=(8, 16), chance=1.0, seed=2)
+def test_any_transfers(handoff, rows, cols, port, units, rate, bits, chance, seed):
     design = make(rows, cols, vector_units=units, handoff_bytes_per_cycle=rate, handoff=handoff,
-                  probability_bits=bits[0], activation_bits=bits[1], slot_bytes=16 * rows)
+                  probability_bits=bits[0], activation_bits=bits[1], slot_bytes=32 * rows,
+                  buffer_port_rows=port)
     check(Model(design, random.Random(seed), chance), 250)
 
 
@@ -300,12 +317,14 @@ def test_duration(handoff, direction, rate, element_bytes, hold):
                                   2 * total + HandoffUnit.LATENCY - 1]
 
 
-def test_chapter_scores_take_128_ticks_and_staged_twice_that():
-    command = transfer(rows=8, length=128, element_bytes=4)
+@pytest.mark.parametrize("direction,element_bytes,ticks", [(TO_VECTOR, 4, 128),
+                                                           (TO_MATRIX, 2, 64)])
+def test_ticks_of_the_chapter_and_staged_twice_that(direction, element_bytes, ticks):
+    command = transfer(direction, rows=8, length=128, piece_pitch=9, element_bytes=element_bytes)
     chapter = Design.preset("chapter")
-    assert duration(chapter, command) == 128
+    assert duration(chapter, command) == ticks
     staged = Design.from_dict({**chapter.to_dict(), "handoff": "staged"})
-    assert duration(staged, command) == 256 + HandoffUnit.TURNAROUND
+    assert duration(staged, command) == 2 * ticks + HandoffUnit.TURNAROUND
 
 
 def test_pieces_of_a_row():
@@ -318,8 +337,21 @@ def test_pieces_of_a_row():
               for row in rows if row["vector_write"]]
     assert places == [(0, 5, 2), (1, 5, 2), (0, 12, 2), (0, 7, 1), (1, 7, 1), (0, 14, 1)]
     assert [row["row"] for row in rows if row["read"]] == [1, 2, 3, 4, 5, 6]
-    assert [row["operand_row"] for row in rows if row["operand_write"]] == [1, 2, 3, 4, 5, 6]
-    assert [row["operand_data"] >> 8 for row in rows if row["operand_write"]][3:] == [0, 0, 0]
+    written = [(*row["operand_row"], *row["operand_data"]) for row in rows if row["operand_write"]]
+    assert [row for row, _data in written] == [1, 2, 3, 4, 5, 6]
+    assert [data >> 8 for _row, data in written][3:] == [0, 0, 0]
+
+
+def test_two_pieces_of_a_row_at_a_time():
+    """All first and second pieces, then the third ones; nothing is written beyond the last."""
+    design = make(2, 2, buffer_port_rows=2, slot_bytes=32)
+    rows = check(Model(design, random.Random(0), 1.0, [
+        transfer(TO_MATRIX, rows=2, length=5, row=1, piece_pitch=3, address=5, pitch=7,
+                 element_bytes=1)]), 12)
+    assert [row["vector_read_address"] for row in rows[:5]] == [5, 12, 9, 16, None]
+    assert [row["bytes"] for row in rows[:5]] == [4, 4, 1, 1, 0]
+    assert [(row["operand_write"], row["operand_row"]) for row in rows[2:7]] == [
+        (3, [1, 4]), (3, [2, 5]), (1, [7]), (1, [8]), (0, None)]
 
 
 @pytest.mark.parametrize("valid,full,result,vector_taken,operand_taken,take",

@@ -58,16 +58,19 @@ class Chain:
     def commands(self):
         sums = output_slot(self.design, 1)
         job = {"rows": M, "inner": 3, "outer": 2}
+        port = self.design.buffer_port_rows
+        pitch = next(pitch for pitch in range(M, 2 * M) if pitch % port == 1 % port)
         jobs = [
             ArrayJob(slot=0, row=0, bank=0, acc_row=0, take_bank=1, take_group=1, **job),
             ArrayJob(slot=0, row=0, bank=0, acc_row=M, finish_bank=1, free_slot=1, store=2, **job),
             ArrayJob(slot=1, row=0, bank=1, acc_row=0, take_bank=1, **job),
-            ArrayJob(slot=1, row=M, bank=1, acc_row=0, accumulate=1, finish_bank=1, free_slot=1,
+            ArrayJob(slot=1, row=pitch, bank=1, acc_row=0, accumulate=1, finish_bank=1, free_slot=1,
                      free_group=1, **job)]
-        move = {"rows": M, "length": N, "piece_pitch": M, "pitch": N}
+        move = {"rows": M, "length": N, "pitch": N}
         handoffs = [
-            Handoff(Direction.TO_VECTOR, slot=0, buffer=0, shift=SHIFT, element_bytes=4, **move),
-            Handoff(Direction.TO_MATRIX, slot=0, buffer=1, take=1, **move)]
+            Handoff(Direction.TO_VECTOR, slot=0, buffer=0, piece_pitch=M, shift=SHIFT,
+                    element_bytes=4, **move),
+            Handoff(Direction.TO_MATRIX, slot=0, buffer=1, piece_pitch=pitch, take=1, **move)]
         add = {"op": VectorOp.ADD, "rows": M, "length": N, "a_pitch": N, "d_pitch": N}
         vectors = [
             VectorCommand(a_slot=0, d_slot=0, b=Operand.VECTOR, b_slot=sums, b_pitch=N, wait_a=1,
@@ -86,9 +89,11 @@ class Chain:
 
 @pytest.mark.parametrize("handoff", ["direct", "staged"])
 @pytest.mark.parametrize("units", [1, 2])
-@pytest.mark.parametrize("bandwidth,schedule", [(16, "sequential"), (1, "pipelined")])
-def test_to_the_vector_unit_and_back(handoff, units, bandwidth, schedule):
-    design = Design(rows=3, cols=2, input_slots=2, slot_bytes=30, accumulator_rows=16,
+@pytest.mark.parametrize("bandwidth,schedule,port", [
+    (16, "sequential", 1), (1, "pipelined", 2), (16, "pipelined", 3)])
+def test_to_the_vector_unit_and_back(handoff, units, bandwidth, schedule, port):
+    design = Design(rows=3, cols=2, input_slots=2, slot_bytes=36, accumulator_rows=16,
+                    buffer_port_rows=port,
                     handoff_slots=2, handoff=handoff, handoff_bytes_per_cycle=6,
                     vector_units=units, vector_schedule=schedule,
                     memory_bytes_per_cycle=bandwidth)
@@ -101,3 +106,7 @@ def test_to_the_vector_unit_and_back(handoff, units, bandwidth, schedule):
     assert (sums == scores).all()
     product = np.frombuffer(bench.memory[chain.product_at:chain.sums_at], np.int32).reshape(M, 2)
     assert (product == scores.astype(np.int8).astype(int) @ chain.second).all()
+    moved = M * N * (4 + 1) * (2 if handoff == "staged" else 1)
+    assert [bench.counters[name] for name in (
+        "handoffs", "handoff_bytes", "exchange_bytes", "vector_commands")] == [
+            2, moved, moved if handoff == "staged" else 0, 4]

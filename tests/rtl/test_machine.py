@@ -9,7 +9,15 @@ from harness import MachineBench, TiledProduct
 from cubewave.rtl import Design
 from cubewave.rtl.memory_channel import MemoryChannel
 from cubewave.rtl.memory_timing import MemoryTiming
-from cubewave.rtl.status import UNITS, ArrayStatus, LoaderStatus, MemoryStatus, StoreStatus
+from cubewave.rtl.status import (
+    UNITS,
+    ArrayStatus,
+    HandoffStatus,
+    LoaderStatus,
+    MemoryStatus,
+    StoreStatus,
+    VectorStatus,
+)
 
 
 def operands(design, m, k, n, seed=0, unsigned=False):
@@ -31,7 +39,10 @@ def watched(machine):
         "enter", "macs", "shift", "shifting", "running")}
     signals |= {"written": core.accumulators.written, "row": memory.rows.valid,
                 "loader": core.loader.status, "array": core.control.status,
-                "store": core.store.status}
+                "store": core.store.status, "vector": core.vector.status,
+                "handoff": core.handoff.status, "handoff_bytes": core.handoff.bytes,
+                "vector_command": core.vector.i.valid & core.vector.i.ready,
+                "transfer": core.handoff.i.valid & core.handoff.i.ready}
     return signals
 
 
@@ -51,7 +62,8 @@ def expected_counters(log):
     for row in log:
         status = {"memory": MemoryStatus(row["loading"] | row["storing"]),
                   "loader": LoaderStatus(row["loader"]), "array": ArrayStatus(row["array"]),
-                  "store": StoreStatus(row["store"])}
+                  "vector": VectorStatus(row["vector"]),
+                  "handoff": HandoffStatus(row["handoff"]), "store": StoreStatus(row["store"])}
         for unit, value in status.items():
             counts[f"{unit}.{value.name.lower()}"] += 1
         for kind, nbytes in (("load", "bytes_read"), ("store", "bytes_written")):
@@ -70,6 +82,11 @@ def expected_counters(log):
     counts["activation_rows"] = sum(row["enter"] for row in log)
     counts["weight_rows"] = sum(row["shift"] | row["shifting"] for row in log)
     counts["accumulator_rows"] = sum(row["written"] for row in log)
+    counts["vector_commands"] = sum(row["vector_command"] for row in log)
+    counts["handoffs"] = sum(row["transfer"] for row in log)
+    counts["handoff_bytes"] = sum(row["handoff_bytes"] for row in log)
+    # Products leave vector unit and hand-off alone.
+    counts["both_busy"] = counts["exchange_bytes"] = 0
     return counts
 
 

@@ -35,7 +35,7 @@ class Model:
     """Random legal stimulus, cycle by cycle, and what must come out of it.
 
     A slot is filled by one load or two, each beginning at a word of its own, or by hand-offs of
-    single rows, of which the last makes it ready.
+    some rows, of which the last makes it ready.
     """
 
     def __init__(self, design, rng, rates):
@@ -88,10 +88,15 @@ class Model:
             return None
         slot, rows = self.handed_off, self.rows[self.handed_off]
         if self._happens(1):
-            row, contents = rng.randrange(self.design.slot_rows), rng.randrange(1 << 24)
-            inputs.update(handoff_write=1, handoff_slot=slot, handoff_row=row,
+            port, lanes = self.design.buffer_port_rows, list(range(self.design.buffer_port_rows))
+            rng.shuffle(lanes)
+            places = [rng.randrange(lane, self.design.slot_rows, port) for lane in lanes]
+            contents = [rng.randrange(1 << 24) for _ in lanes]
+            write = rng.randrange(1, 1 << port)
+            inputs.update(handoff_write=write, handoff_slot=slot, handoff_row=places,
                           handoff_data=contents)
-            rows[row] = contents
+            rows.update((row, value) for number, (row, value) in enumerate(zip(places, contents))
+                        if write >> number & 1)
         if rows and rng.random() < 0.3:
             self.handed_off = None
             inputs.update(handoff_ready=1, handoff_ready_slot=slot)
@@ -128,8 +133,9 @@ class Model:
         slots = self.design.input_slots
         inputs |= {"handoff_take": 0, "handoff_take_slot": rng.randrange(slots),
                    "handoff_ready": 0, "handoff_ready_slot": rng.randrange(slots),
-                   "handoff_write": 0, "handoff_slot": rng.randrange(slots), "handoff_row": 0,
-                   "handoff_data": 5}
+                   "handoff_write": 0, "handoff_slot": rng.randrange(slots),
+                   "handoff_row": [0] * self.design.buffer_port_rows,
+                   "handoff_data": [5] * self.design.buffer_port_rows}
         ready = self._hand_off(inputs)
         if ready is not None:
             self.ready.add(ready)
@@ -189,8 +195,9 @@ def test_a_load_and_a_hand_off_in_the_same_cycles(port):
     loaded = [100 + row for row in range(rows)]
     data = list(beats(design, loaded, 0, 0, True, random.Random(0)))
     order = [row for first in range(2) for row in range(first, rows, 2)]
-    steps = [{"handoff_write": 1, "handoff_slot": 1, "handoff_row": row, "handoff_data": row + 7}
-             for row in order]
+    others = [0] * (port - 1)
+    steps = [{"handoff_write": 1, "handoff_slot": 1, "handoff_row": [row, *others],
+              "handoff_data": [row + 7, *others]} for row in order]
     for step, beat in zip(steps, data):
         step |= {"i.valid": 1, "i.payload": beat}
     steps[0] |= {"take": 1, "take_slot": 0, "handoff_take": 1, "handoff_take_slot": 1}

@@ -80,11 +80,11 @@ PORTS = {
         f"i<{1 + VSLOT + 2 + 14 + 8 + 11 + 9 + 3} banks_full<3 slots_taken<3 "
         f"vector_taken<{VSLOTS} results<{VSLOTS} read>1 bank>2 row>3 release>1 data<64 "
         f"vector_read>1 vector_read_slot>{VSLOT} vector_read_unit>1 vector_read_address>5 "
-        f"vector_read_data<{3 * ELEMENT} vector_write>1 vector_slot>{VSLOT} vector_unit>1 "
+        f"vector_read_data<{6 * ELEMENT} vector_write>1 vector_slot>{VSLOT} vector_unit>1 "
         f"vector_address>5 vector_count>2 vector_data>{2 * ELEMENT} vector_take>1 "
         f"vector_take_slot>{VSLOT} vector_filled>1 vector_filled_slot>{VSLOT} vector_use>1 "
-        f"vector_use_slot>{VSLOT} operand_write>1 operand_slot>2 operand_row>4 operand_data>24 "
-        "operand_take>1 operand_take_slot>2 operand_ready>1 operand_ready_slot>2 bytes>5 "
+        f"vector_use_slot>{VSLOT} operand_write>2 operand_slot>2 operand_row>8 operand_data>48 "
+        "operand_take>1 operand_take_slot>2 operand_ready>1 operand_ready_slot>2 bytes>6 "
         "status>3"),
     "loader": (
         Loader(design=DESIGN),
@@ -109,8 +109,8 @@ PORTS = {
     "mesh": (Mesh(format=FORMAT, rows=3, cols=2), "i_rows<30 i_cols<18 o>36"),
     "operand_slots": (
         OperandSlots(design=DESIGN),
-        f"i<{48 + BEAT} take<1 take_slot<2 taken>3 ready>3 handoff_write<1 handoff_slot<2 "
-        "handoff_row<4 handoff_data<24 handoff_take<1 handoff_take_slot<2 handoff_ready<1 "
+        f"i<{48 + BEAT} take<1 take_slot<2 taken>3 ready>3 handoff_write<2 handoff_slot<2 "
+        "handoff_row<8 handoff_data<48 handoff_take<1 handoff_take_slot<2 handoff_ready<1 "
         "handoff_ready_slot<2 read<1 read_slot<2 read_row<4 "
         "release<1 release_slot<2 o>24"),
     "output_cell": (
@@ -171,7 +171,7 @@ def test_counter_bank_ports():
         "status_vector": 3, "status_handoff": 3, "status_store": 3, "add_span": 1,
         "add_activation_rows": 1, "add_useful_macs": 21, "add_weight_rows": 1,
         "add_accumulator_rows": 1, "add_vector_commands": 1, "add_both_busy": 1,
-        "add_handoffs": 1, "add_handoff_bytes": 13, "add_exchange_bytes": 13, "add_loads": 1,
+        "add_handoffs": 1, "add_handoff_bytes": 17, "add_exchange_bytes": 17, "add_loads": 1,
         "add_stores": 1, "add_bytes_read": 40, "add_bytes_written": 40, "add_transactions": 40,
         "add_exposed_requests": 1}
 

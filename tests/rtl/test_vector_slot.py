@@ -22,7 +22,8 @@ def make(**fields):
 
 
 @pytest.mark.parametrize("fields,word", [
-    ({}, 1), ({"lanes": 2}, 2), ({"sfu_lanes": 3}, 4), ({"cols": 5}, 8), ({"rows": 8}, 8)])
+    ({}, 1), ({"lanes": 2}, 2), ({"sfu_lanes": 3}, 4), ({"cols": 5}, 8), ({"rows": 8}, 8),
+    ({"rows": 3, "buffer_port_rows": 3}, 16)])
 def test_a_word_holds_any_access(fields, word):
     assert vector_word(make(**fields)) == word
 

@@ -17,13 +17,14 @@ from amaranth.hdl._nir import Netlist
 from ....rtl import Design
 from ....rtl.machine import QUEUES, Machine
 from ...errors import OptionError
+from ..watchdog import MOVES
 from .boxes import mangle
 from .cache import Cache, cache_folder
 from .compiler import BuildError, Compiler, last_lines, run_yosys, runtime_folder
 from .memories import replace_memories
 from .sources import source_folder
 from .stand_ins import StandIns
-from .watch import MOVES, Watched
+from .watch import Watched
 
 __all__ = ["CHUNK", "COMMANDS", "LIBRARY", "build_key", "build_library", "compile_sources",
            "compiled_machine", "write_sources"]
@@ -117,7 +118,11 @@ def write_sources(machine: Machine, watched: Watched, mesh: str, folder: Path) -
     (folder / "stand_ins.inc").write_text(stand_ins.cxx(), encoding="utf-8")
     (folder / "watched.inc").write_text(
         "".join(f"CUBEWAVE_WATCH({mangle(name)})\n" for name in names), encoding="utf-8")
+    (folder / "queues.inc").write_text(
+        "".join(f"CUBEWAVE_QUEUE({mangle(f'{queue}_length')})\n" for queue in QUEUES),
+        encoding="utf-8")
     definitions = {"WATCHED": len(names), "MOVES": len(MOVES), "CHUNK": CHUNK, "DELTA": delta,
+                   "QUEUES": len(QUEUES), "QUEUE_LIST": '"queues.inc"',
                    "STAND_INS": '"stand_ins.inc"', "WATCH_LIST": '"watched.inc"'}
     (folder / "main.cc").write_text("".join([
         '#include "machine.cc"\n#include "kernel.h"\n',

@@ -16,7 +16,7 @@ struct Shared {
   uint64_t tick = 0;           // of the clock
   uint8_t *memory = nullptr;   // contents of the modelled memory
   uint64_t capacity = 0;       // bytes, a power of two
-  Program programs[3];
+  Program programs[CUBEWAVE_QUEUES];
   void *array = nullptr;       // state of the mesh kernel
 };
 
@@ -136,11 +136,10 @@ void cubewave_set_program(void *handle, int queue, const uint32_t *words, uint64
   Machine &machine = *static_cast<Machine *>(handle);
   machine.shared.programs[queue] = {words, count};
   const auto length = static_cast<uint32_t>(count);
-  switch (queue) {
-    case 0: machine.top->p_loader__length.set<uint32_t>(length); break;
-    case 1: machine.top->p_array__length.set<uint32_t>(length); break;
-    default: machine.top->p_store__length.set<uint32_t>(length);
-  }
+  int number = 0;
+#define CUBEWAVE_QUEUE(port) if (number++ == queue) machine.top->port.set<uint32_t>(length);
+#include CUBEWAVE_QUEUE_LIST
+#undef CUBEWAVE_QUEUE
 }
 
 // Rewind the programs and clear the counters: one cycle. Then `cubewave_run` may begin.

@@ -12,6 +12,7 @@ from ....rtl.commands import array_layout, load_layout, store_layout
 from ....rtl.counters import COUNTER_BITS, COUNTERS
 from ....rtl.machine import QUEUES
 from ....rtl.memory_storage import line_bytes
+from ....rtl.vector_commands import handoff_layout, vector_layout
 from ....workloads.program import Program
 from ...errors import DeadlockError
 from ..packing import pack_commands
@@ -25,6 +26,8 @@ __all__ = ["CompiledMachine"]
 
 SECONDS = 0.1          # between returns from the library
 _DONE, _QUIET = 1, 2   # what `cubewave_run` returns
+_LAYOUTS = {"loader": load_layout, "array": array_layout, "vector": vector_layout,
+            "handoff": handoff_layout, "store": store_layout}
 _QUEUE_NUMBERS = {name: number for number, name in enumerate(QUEUES)}
 
 
@@ -59,8 +62,7 @@ class CompiledMachine:
     def __init__(self, design: Design, path: Path):
         self.design = design
         self._library = _load(path)
-        self._layouts = {"loader": load_layout(design), "array": array_layout(design),
-                         "store": store_layout(design)}
+        self._layouts = {name: layout(design) for name, layout in _LAYOUTS.items()}
         self._handle: int | None = None
         self._held: list[np.ndarray] = []     # what the library points to
         #: Cycles without progress after which a run is stopped.

@@ -5,11 +5,9 @@ from amaranth.hdl._ast import SignalDict
 
 from ....rtl.counters import COUNTERS
 from ....rtl.machine import Machine
+from ..watchdog import MOVES, looked_at
 
 __all__ = ["COUNTER_PLACES", "MOVES", "OVERFLOW_PLACE", "Watched"]
-
-#: Counters of which one moves as long as a machine does.
-MOVES = ("memory.busy", "activation_rows", "weight_rows", "accumulator_rows")
 
 #: Numbers of the counters, and of the overflow flag: the same in every machine.
 COUNTER_PLACES = {name: place for place, name in enumerate(
@@ -36,13 +34,8 @@ class Watched:
         for name in COUNTER_PLACES:
             self._add(core.counters.counter(name))
         self._add(core.overflow)
-        for unit in (core.loader, core.control, core.store):
-            for value in (unit.i.valid, unit.i.payload, unit.status):
-                self._add(value)
-        self._add(core.control.banks_free)
-        self._add(core.control.slots_ready)
-        for signal in more:
-            self._add(signal)
+        for value in (*looked_at(core), *more):
+            self._add(value)
 
     def _add(self, value):
         signal = Value.cast(value)

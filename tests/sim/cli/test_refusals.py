@@ -120,7 +120,7 @@ def test_unknown_designs(refused, design, message):
     ("unsigned=1", 'unsigned must be true or false, not "1"'),
     ("mm=1", 'unknown parameter of gemm "mm"; the nearest valid one is "m"; valid are m, k, n, a, '
              'b, unsigned, a_resident, store_output, accumulate, m_tile, order, slices_per_slot, '
-             'tile_rows'),
+             'tile_rows, bias, relu, requantize'),
     ("a=x.npy", "cannot be read: No such file or directory; expected a .npy file"),
 ])
 def test_f091_senseless_parameters(refused, parameter, message):

@@ -2,14 +2,20 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from vcdvcd import VCDVCD
 
 from cubewave.rtl import Design
+from cubewave.rtl.status import UNITS
 from cubewave.sim import Result, VcdOptions, simulate
+from cubewave.sim.backends.choice import Backend
+from cubewave.sim.items import units_of
+from cubewave.sim.waves import Recorder
 from cubewave.workloads import Gemm
+from cubewave.workloads.attention import RandomAttention
 
 TINY = Design.preset("tiny")
 ENDS = [-1, -128, 127, 0]
@@ -36,6 +42,19 @@ def _record(path, design, workload, **options):
     return Recorded(result, path, VCDVCD(str(path)))
 
 
+def _record_program(path, design, program, **options):
+    """Likewise, of a program; the result has no more than counters and checks."""
+    recorder = Recorder(design, VcdOptions(str(path), **options))
+    try:
+        run = Backend("pysim").run(design, program, recorder=recorder)
+    finally:
+        recorder.close()
+    result = SimpleNamespace(counters=run.counters, useful_macs=run.counters["useful_macs"],
+                             units=units_of(run.counters, UNITS), cycles=run.counters["cycles"])
+    result.checks = recorder.checks(result)
+    return Recorded(result, path, VCDVCD(str(path)))
+
+
 def _product(m, k, n, **choices):
     rng = np.random.default_rng(0)
     return Gemm(rng.integers(-128, 128, (m, k)), rng.integers(-128, 128, (k, n)), **choices)
@@ -45,6 +64,12 @@ def _product(m, k, n, **choices):
 def record():
     """Run a workload on a design with these waveform options; a Recorded."""
     return _record
+
+
+@pytest.fixture(scope="session")
+def record_program():
+    """Run a program on a design with these waveform options; a Recorded."""
+    return _record_program
 
 
 @pytest.fixture(scope="session")
@@ -69,3 +94,10 @@ def control(folder):
 @pytest.fixture(scope="session")
 def cells(folder):
     return _record(folder / "cells.vcd", TINY, _product(5, 4, 4), depth="cells")
+
+
+@pytest.fixture(scope="session")
+def attention(folder):
+    """Four row groups of two tiles of keys each, through the hand-off and the vector unit."""
+    program = RandomAttention(8, 8, 4, rows_per_group=2, seed=1).program(TINY)
+    return _record_program(folder / "attention.vcd", TINY, program)

@@ -6,6 +6,7 @@ import pytest
 from designs import designs, gemms
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from waveforms import tamper
 
 from cubewave.rtl.counters import COUNTERS
 from cubewave.sim import OptionError
@@ -27,21 +28,6 @@ def test_random_designs_and_products(tmp_path, record, data):
     design = data.draw(designs())
     recorded = record(tmp_path / "random.vcd", design, data.draw(gemms(design)))
     assert not recorded.failed
-
-
-def identifier(text, name):
-    return re.search(rf"\$var \w+ \d+ (\S+) {name} \$end", text)[1]
-
-
-def tamper(text, name, old, new):
-    """The file with one value of a top-level variable changed."""
-    code = re.escape(identifier(text, name))
-    body = text.index("$enddefinitions")
-    changed, count = re.subn(rf"(?m)^{old}( ?){code}$",
-                             lambda match: f"{new}{match[1]}{identifier(text, name)}",
-                             text[body:], count=1)
-    assert count == 1
-    return text[:body] + changed
 
 
 @pytest.mark.parametrize("name,old,new,counter", [

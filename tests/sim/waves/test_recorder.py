@@ -130,7 +130,7 @@ def test_enums_as_text_and_as_numbers(control):
             0 if statuses(code).name in ("IDLE", "BUSY") else code for code in codes}
         assert control.vcd[f"machine.{unit}_busy"].size == "1"
     assert re.search(r"^sOPERAND \S+$", text, re.MULTILINE)
-    assert control.vcd["machine.core.loader.i__payload__destination"].size == "1"
+    assert control.vcd["machine.core.loader.i__payload__destination"].size == "2"
 
 
 def test_gauges(control):

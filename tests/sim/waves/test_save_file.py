@@ -5,29 +5,12 @@ import re
 import stat
 
 import pytest
+from waveforms import check_names
 
 from cubewave.rtl import Design
 from cubewave.sim import OptionError
 from cubewave.sim.waves import open_waves, write_gtkw
 from cubewave.sim.waves import viewer as viewer_module
-
-
-def traces(path):
-    """(alias, name, width) of every trace in a save file; scalars have no width."""
-    found = re.findall(r"^\+\{([^}]*)\} ([\w.]+)(?:\[(\d+):0\])?$", path.read_text(), re.MULTILINE)
-    return [(alias, name, int(high) + 1 if high else None) for alias, name, high in found]
-
-
-def check_names(recorded):
-    """GTKWave drops silently what it does not find."""
-    text = recorded.path.read_text()
-    found = traces(recorded.path.with_suffix(".gtkw"))
-    for _alias, name, width in found:
-        variable = recorded.vcd[name]
-        assert name.rpartition(".")[2] in text
-        if variable.var_type != "string":
-            assert int(variable.size) == (width or 1)
-    return {name.removeprefix("machine."): alias for alias, name, _width in found}
 
 
 def test_every_name_exists(control):
