@@ -61,6 +61,7 @@ class Design:
     handoff_slots: int = _field("handoff_slots")
     score_bits: int = _field("score_bits")
     probability_bits: int = _field("probability_bits")
+    im2col_line_buffer: bool = _field("im2col_line_buffer")
     clock_hz: int = _field("clock_hz")
 
     def __post_init__(self) -> None:
@@ -79,6 +80,16 @@ class Design:
     def activation_row_bytes(self) -> int:
         """Bytes of one activation row, ``rows`` activations packed."""
         return -(-self.rows * self.activation_bits // 8)
+
+    @property
+    def activation_bytes(self) -> int:
+        """Bytes of an element of an image, from which windows are formed: whole ones."""
+        return -(-self.activation_bits // 8)
+
+    @property
+    def window_row_bytes(self) -> int:
+        """Bytes of ``rows`` elements of an image."""
+        return self.rows * self.activation_bytes
 
     @property
     def weight_row_bytes(self) -> int:

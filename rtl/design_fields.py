@@ -198,6 +198,8 @@ FIELDS: dict[str, FieldSpec] = {spec.name: spec for spec in (
                  8, 32),
     IntegerField("probability_bits", "bits", "width of a probability that crosses the interface, "
                  "unsigned", 8, 16),
+    FlagField("im2col_line_buffer", "", "whether a load of convolution windows reads what earlier "
+              "windows have read already from a line buffer, not from memory"),
     IntegerField("clock_hz", "Hz", "clock, for times and rates in seconds and in the waveform",
                  1, 10 ** 11),
 )}

@@ -13,8 +13,8 @@ __all__ = ["MemoryStorage", "line_bytes"]
 
 def line_bytes(design):
     """Bytes of a storage line: a power of two that no row of any kind exceeds."""
-    return 1 << ceil_log2(max(design.activation_row_bytes, design.weight_row_bytes,
-                              design.vector_row_bytes))
+    return 1 << ceil_log2(max(design.activation_row_bytes, design.window_row_bytes,
+                              design.weight_row_bytes, design.vector_row_bytes))
 
 
 class MemoryStorage(wiring.Component):

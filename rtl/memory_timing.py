@@ -59,18 +59,21 @@ class MemoryTiming:
         return divide(units + (per_cycle - 1), per_cycle)
 
     def occupancy(self, nbytes):
-        """Cycles for which a descriptor of `nbytes` bytes (1 or more) occupies the channel."""
-        if self.bandwidth is None:
+        """Cycles for which a descriptor of `nbytes` bytes occupies the channel; 1 for none."""
+        if self.bandwidth is None or nbytes == 0:
             return 1
         return self._occupancy(nbytes, lambda value, n: value // n)
 
-    def beats(self, rows, vector=False):
-        """Beats in which `rows` rows arrive; `vector`: at the vector slots."""
-        return rows if vector else ceil_div(rows, self.port_rows)
+    def beats(self, rows, vector=False, segments=1):
+        """Beats in which `rows` rows arrive; `vector`: at the vector slots.
 
-    def hold(self, nbytes, rows, vector=False):
+        A load of windows takes as many for each of the `segments` that its rows are made of.
+        """
+        return (rows if vector else ceil_div(rows, self.port_rows)) * segments
+
+    def hold(self, nbytes, rows, vector=False, segments=1):
         """Cycles for which a load of `rows` rows holds its destination's write port."""
-        return max(self.occupancy(nbytes), self.beats(rows, vector))
+        return max(self.occupancy(nbytes), self.beats(rows, vector, segments))
 
     def transactions(self, rows, bytes_per_row, row_stride):
         """Bus transactions of a descriptor: rows that adjoin each other share them.
@@ -81,22 +84,29 @@ class MemoryTiming:
             return ceil_div(rows * bytes_per_row, self.transaction_bytes)
         return rows * ceil_div(bytes_per_row, self.transaction_bytes)
 
+    def load_transactions(self, load):
+        """Bus transactions of a :class:`Load`; what windows read counts as adjoining."""
+        if load.window or not load.nbytes:
+            return ceil_div(load.nbytes, self.transaction_bytes)
+        return self.transactions(load.rows, load.bytes_per_row, load.row_stride)
+
     # -- the same as Amaranth values -----------------------------------------------------------
 
     def occupancy_value(self, nbytes):
-        """`occupancy` of an unsigned Amaranth value that is 1 or more."""
+        """`occupancy` of an unsigned Amaranth value."""
         if self.bandwidth is None:
             return Const(1)
-        return self._occupancy(nbytes, _divide)
+        return Mux(nbytes == 0, 1, self._occupancy(nbytes, _divide))
 
-    def beats_value(self, rows, vector):
+    def beats_value(self, rows, vector, segments):
         """`beats` of Amaranth values."""
-        return Mux(vector, rows, _divide(rows + (self.port_rows - 1), self.port_rows))
+        return segments * Mux(vector, rows,
+                              _divide(rows + (self.port_rows - 1), self.port_rows))
 
-    def transactions_value(self, nbytes, rows, bytes_per_row, row_stride):
-        """`transactions` of Amaranth values; `nbytes` is rows * bytes_per_row."""
+    def transactions_value(self, nbytes, rows, bytes_per_row, row_stride, adjoining):
+        """`transactions` of Amaranth values; `adjoining`: whatever the rows are."""
         s = self.transaction_bytes
-        joined = (rows == 1) | (row_stride == bytes_per_row)
+        joined = (rows == 1) | (row_stride == bytes_per_row) | adjoining
         return Mux(joined, _divide(nbytes + (s - 1), s),
                    rows * _divide(bytes_per_row + (s - 1), s))
 

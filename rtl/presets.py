@@ -60,6 +60,7 @@ TINY = Preset(
         "handoff_slots": (2, "4.4.3: two groups in flight hide the hand-off"),
         "score_bits": (32, "4.4.3: scores of 4 bytes"),
         "probability_bits": (16, "4.4.3: probabilities of 2 bytes"),
+        "im2col_line_buffer": (True, "4.6.2: windows are formed while data moves"),
         "clock_hz": (100_000_000, OURS),
     },
 )

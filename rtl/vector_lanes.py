@@ -1,12 +1,15 @@
+# amaranth: UnusedElaboratable=no
 """One vector unit's slots, operand registers and arithmetic."""
 
 from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from .stand_in import stand_in
 from .vector_alu import VectorAlu
 from .vector_commands import Operand, vector_element_bits, vector_layout
 from .vector_engine import beat_tag, engine_ops
+from .vector_operands import VectorOperands
 from .vector_special import VectorSpecial
 from .vector_storage import VectorStorage, read_signature, write_signature
 
@@ -41,106 +44,141 @@ class VectorLanes(wiring.Component):
     handoff_write, load_write : In(write_signature)
     overflow : Out(1)
         A sum or difference saturated in this cycle's result.
+
+    Every output is a register's, or depends on registers only.
     """
 
     def __init__(self, *, design, unit):
         self._design, self._unit = design, unit
         self._engine_ops = engine_ops(design)
+        bits = vector_element_bits(design)
         self.storage = VectorStorage(design=design, engines=len(self._engine_ops))
+        self.alu = VectorAlu(element_bits=bits, lanes=design.lanes)
+        self.special = VectorSpecial(element_bits=bits, lanes=design.sfu_lanes)
+        self.alu_operands = VectorOperands(element_bits=bits, lanes=design.lanes)
+        self.special_operands = VectorOperands(element_bits=bits, lanes=design.sfu_lanes)
+        engines = range(len(self._engine_ops))
+        #: Of each engine: its command is special, a reduction.
+        self.is_special = [Signal(name=f"is_special_{number}") for number in engines]
+        self.reduces = [Signal(name=f"reduces_{number}") for number in engines]
         super().__init__({
-            **{f"engine_{number}": In(engine_signature(design))
-               for number in range(len(self._engine_ops))},
+            **{f"engine_{number}": In(engine_signature(design)) for number in engines},
             "handoff": In(read_signature(design)), "store": In(read_signature(design)),
             "handoff_write": In(write_signature(design)),
             "load_write": In(write_signature(design)),
             "overflow": Out(1),
         })
 
+    @property
+    def design(self):
+        return self._design
+
+    @property
+    def arithmetic_engines(self):
+        """Numbers of the engines that the ordinary and the special arithmetic belong to."""
+        return 0, len(self._engine_ops) - 1
+
     def elaborate(self, platform):
         m = Module()
-        design, storage = self._design, self.storage
-        m.submodules.storage = storage
-        for ours, theirs in (("handoff", "read_handoff"), ("store", "read_store"),
-                             ("handoff_write", "write_handoff"), ("load_write", "write_load")):
-            wiring.connect(m, wiring.flipped(getattr(self, ours)), getattr(storage, theirs))
-        bits = vector_element_bits(design)
-        m.submodules.alu = alu = VectorAlu(element_bits=bits, lanes=design.lanes)
-        m.submodules.special = special = VectorSpecial(element_bits=bits, lanes=design.sfu_lanes)
-        m.d.comb += self.overflow.eq(alu.overflow)
-        for number, ops in enumerate(self._engine_ops):
-            engine = getattr(self, f"engine_{number}")
-            is_special = Cat(engine.current.op == op for op in ops if op.special).any()
-            self._elaborate_reads(m, engine, number)
-            if any(not op.special for op in ops):
-                self._elaborate_operands(m, engine, number, alu, ~is_special)
-                self._elaborate_alu(m, engine, alu)
-            if any(op.special for op in ops):
-                self._elaborate_operands(m, engine, number, special, is_special)
-                m.d.comb += special.immediate.eq(engine.current.immediate)
-            self._elaborate_result(m, engine, number, alu, special)
+        ports = {"_".join(map(str, path)): value
+                 for path, _member, value in self.signature.flatten(self)}
+        inside = stand_in(platform, self, **ports)
+        if inside is not None:
+            m.submodules.inside = inside
+            return m
+        m.submodules.storage = self.storage
+        m.submodules.alu_operands = self.alu_operands
+        m.submodules.special_operands = self.special_operands
+        m.submodules.alu = self.alu
+        m.submodules.special = self.special
+        self.elaborate_control(m)
+        self._elaborate_data(m)
         return m
 
-    def _elaborate_reads(self, m, engine, number):
+    def elaborate_control(self, m):
+        """What the engines tell the other parts: when, where and how, but no elements."""
+        for number, ops in enumerate(self._engine_ops):
+            engine = getattr(self, f"engine_{number}")
+            m.d.comb += [
+                self.is_special[number].eq(
+                    Cat(engine.current.op == op for op in ops if op.special).any()),
+                self.reduces[number].eq(
+                    Cat(engine.current.op == op for op in ops if op.reduces).any()),
+            ]
+            self._control_reads(m, engine, number)
+            self._control_result(m, engine, number)
+        ordinary, special = self.arithmetic_engines
+        self._control_arithmetic(m, self.alu_operands, self.alu, ordinary,
+                                 ~self.is_special[ordinary])
+        self._control_arithmetic(m, self.special_operands, self.special, special,
+                                 self.is_special[special])
+        engine = getattr(self, f"engine_{ordinary}")
+        m.d.comb += [
+            self.alu.bits.eq(engine.current.bits),
+            self.alu.count.eq(engine.arithmetic.count[self._unit]),
+            self.alu.first.eq(engine.arithmetic.first),
+            self.alu.last.eq(engine.arithmetic.last),
+            self.special.immediate.eq(getattr(self, f"engine_{special}").current.immediate),
+        ]
+
+    def _control_reads(self, m, engine, number):
+        command = engine.current
         for side in "ab":
             read = getattr(self.storage, f"read_{side}_{number}")
-            m.d.comb += [read.slot.eq(engine.current[f"{side}_slot"]),
+            m.d.comb += [read.slot.eq(command[f"{side}_slot"]),
                          read.address.eq(getattr(engine, f"{side}_address"))]
-        command, active = engine.current, engine.beat
-        m.d.comb += [getattr(self.storage, f"read_a_{number}").en.eq(active),
+        m.d.comb += [getattr(self.storage, f"read_a_{number}").en.eq(engine.beat),
                      getattr(self.storage, f"read_b_{number}").en.eq(
-                         active & (command.b != Operand.IMMEDIATE))]
+                         engine.beat & (command.b != Operand.IMMEDIATE))]
 
-    def _elaborate_operands(self, m, engine, number, arithmetic, here):
-        """Register the operands of a beat that `arithmetic` executes; hand them to it."""
-        unit, masked = self._unit, -1 << (vector_element_bits(self._design) - 1)
-        a = getattr(self.storage, f"read_a_{number}").data
-        b = getattr(self.storage, f"read_b_{number}").data
-        lanes = range(len(Value.cast(arithmetic.x)) // vector_element_bits(self._design))
-        name = "alu" if isinstance(arithmetic, VectorAlu) else "special"
-        x, y = (Signal(arithmetic.x.shape(), name=f"{name}_{operand}") for operand in "xy")
+    def _control_arithmetic(self, m, operands, arithmetic, number, here):
+        """A beat that this arithmetic executes: its operands, and in the next cycle itself."""
+        engine, unit = getattr(self, f"engine_{number}"), self._unit
         command = engine.current
-        with m.If(engine.operands.valid & engine.operands.active[unit] & here):
-            m.d.sync += [x[lane].eq(Mux(engine.real[unit] > lane, a[lane], masked))
-                         for lane in lanes]
-            with m.Switch(command.b):
-                with m.Case(Operand.IMMEDIATE):
-                    m.d.sync += [y[lane].eq(command.immediate) for lane in lanes]
-                with m.Case(Operand.ROW):
-                    m.d.sync += [y[lane].eq(b[0]) for lane in lanes]
-                with m.Case(Operand.VECTOR):
-                    m.d.sync += [y[lane].eq(b[lane]) for lane in lanes]
         m.d.comb += [
+            operands.take.eq(engine.operands.valid & engine.operands.active[unit] & here),
+            operands.real.eq(engine.real[unit]),
+            operands.kind.eq(command.b),
+            operands.immediate.eq(command.immediate),
             arithmetic.valid.eq(engine.arithmetic.valid & engine.arithmetic.active[unit] & here),
             arithmetic.op.eq(command.op),
-            arithmetic.x.eq(x),
-            arithmetic.y.eq(y),
             arithmetic.shift.eq(command.shift),
         ]
 
-    def _elaborate_alu(self, m, engine, alu):
-        m.d.comb += [
-            alu.bits.eq(engine.current.bits),
-            alu.count.eq(engine.arithmetic.count[self._unit]),
-            alu.first.eq(engine.arithmetic.first),
-            alu.last.eq(engine.arithmetic.last),
-        ]
-
-    def _elaborate_result(self, m, engine, number, alu, special):
-        """Write what comes out of the arithmetic."""
-        write = getattr(self.storage, f"write_{number}")
-        ops = self._engine_ops[number]
-        reduces = Cat(engine.current.op == op for op in ops if op.reduces).any()
-        is_special = Cat(engine.current.op == op for op in ops if op.special).any()
-        tag = engine.result
+    def _control_result(self, m, engine, number):
+        """Where what comes out of the arithmetic is written."""
+        write, tag = getattr(self.storage, f"write_{number}"), engine.result
         m.d.comb += [
             write.slot.eq(engine.current.d_slot),
             write.address.eq(tag.address),
         ]
         with m.If(tag.valid & tag.active[self._unit]):
-            m.d.comb += write.count.eq(Mux(reduces, tag.last, tag.count[self._unit]))
-        with m.If(is_special):
-            m.d.comb += Value.cast(write.data).eq(Value.cast(special.o))
-        with m.Elif(reduces):
-            m.d.comb += Value.cast(write.data).eq(alu.row.as_unsigned())
-        with m.Else():
-            m.d.comb += Value.cast(write.data).eq(Value.cast(alu.o))
+            m.d.comb += write.count.eq(
+                Mux(self.reduces[number], tag.last, tag.count[self._unit]))
+
+    def _elaborate_data(self, m):
+        """The ways of the elements."""
+        storage = self.storage
+        for ours, theirs in (("handoff", "read_handoff"), ("store", "read_store"),
+                             ("handoff_write", "write_handoff"), ("load_write", "write_load")):
+            wiring.connect(m, wiring.flipped(getattr(self, ours)), getattr(storage, theirs))
+        for operands, arithmetic, number in zip(
+                (self.alu_operands, self.special_operands), (self.alu, self.special),
+                self.arithmetic_engines):
+            a, b = (getattr(storage, f"read_{side}_{number}").data for side in "ab")
+            m.d.comb += [
+                Value.cast(operands.a).eq(Value.cast(a)),
+                Value.cast(operands.b).eq(Value.cast(b)),
+                operands.row.eq(b[0]),
+                arithmetic.x.eq(operands.x),
+                arithmetic.y.eq(operands.y),
+            ]
+        for number, (is_special, reduces) in enumerate(zip(self.is_special, self.reduces)):
+            write = Value.cast(getattr(storage, f"write_{number}").data)
+            with m.If(is_special):
+                m.d.comb += write.eq(Value.cast(self.special.o))
+            with m.Elif(reduces):
+                m.d.comb += write.eq(self.alu.row.as_unsigned())
+            with m.Else():
+                m.d.comb += write.eq(Value.cast(self.alu.o))
+        m.d.comb += self.overflow.eq(self.alu.overflow)

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """All vector slots of one vector unit, with the ways to them."""
 
 from amaranth import *

@@ -69,7 +69,7 @@ def simulate_network(design: Design, network: Network, *, level: str = "cycle",
     result = NetworkResult(
         design=design, workload=network.describe(), level=level,
         backend="+".join(sorted(used)), timing=timing, layers=layers, notes=network.notes,
-        runs=list(runs.values()))
+        runs=list(runs.values()), omitted=network.omitted)
     for key, layer in distinct.items():
         result.checks.extend({**entry, "name": f"{layer.name}: {entry['name']}"}
                              for entry in runs[key].checks)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..rtl import Design
-from ..workloads.network import Layer
+from ..workloads.network import Layer, Omitted
 from .analytic import executed_macs
 from .result import SCHEMA, Check, Result
 from .result import document as single_document
@@ -33,7 +33,7 @@ class LayerResult:
 
     @property
     def masked_macs(self) -> int:
-        return self.layer.count * self.layer.masked_macs
+        return self.layer.count * self.layer.discarded_macs(self.result.useful_macs)
 
     @property
     def useful_macs(self) -> int:
@@ -58,7 +58,7 @@ class LayerResult:
         count, design = self.layer.count, self.result.design
         return {"layer": self.layer.name, "count": count,
                 "workload": self.layer.product.describe(), **self.result.to_dict(),
-                "useful_macs": self.useful_macs // count, "masked_macs": self.layer.masked_macs,
+                "useful_macs": self.useful_macs // count, "masked_macs": self.masked_macs // count,
                 "utilization": self.useful_macs / (design.macs_per_cycle * self.cycles),
                 "shape_efficiency": _ratio(self.useful_macs, self.executed_macs)}
 
@@ -77,6 +77,8 @@ class NetworkResult:
     layers : list of LayerResult
     notes : tuple of str
         What the numbers leave out or assume.
+    omitted : tuple of Omitted
+        Operators that the layers leave out.
     runs : list of Result
         What was simulated: one result for each distinct shape.
     checks : list of dict
@@ -90,6 +92,7 @@ class NetworkResult:
     layers: list[LayerResult]
     notes: tuple[str, ...]
     runs: list[Result]
+    omitted: tuple[Omitted, ...] = ()
     checks: list[Check] = field(default_factory=list)
 
     def _sum(self, name: str) -> int:

@@ -7,8 +7,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ..workloads.attention import Attention
 from ..workloads.gemm import Gemm
 from ..workloads.reduction import Reduction
+from ..workloads.residual import Residual
+from ..workloads.rope import Rope
 from .network_result import LayerResult, NetworkResult
 from .report import SHAPE_EFFICIENCY, print_end, print_header, print_title
 from .report import print_report as print_single
@@ -61,6 +64,13 @@ def _product(layers: Sequence[LayerResult]) -> str:
         return f"{len(layers)} shapes"
     if isinstance(product, Gemm):
         return "x".join(map(str, product.shape))
+    if isinstance(product, Attention):
+        shape = product.shape
+        return f"{shape.heads} x {shape.rows}x{shape.head_dim}x{shape.keys}"
+    if isinstance(product, Rope):
+        return f"{product.rows}x{product.heads * product.head_dim}, vector"
+    if isinstance(product, Residual):
+        return f"{product.rows}x{product.columns}, vector"
     if isinstance(product, Reduction):
         return f"{product.terms} terms {product.m}x{product.n}, formula"
     return f"{len(product.parts())} products"
@@ -82,6 +92,9 @@ def _layers(console: Console, result: NetworkResult) -> None:
             count(sum(layer.layer.count for layer in layers)), si(macs, ""),
             si(sum(layer.bytes_read + layer.bytes_written for layer in layers), "B"),
             count(cycles), percent(macs, peak * cycles), percent(cycles, result.cycles))
+    for name, number, what in result.omitted:
+        table.add_row(Text(name), Text(f"{what}: not simulated"), count(number), "-", "-", "-",
+                      "-", "-", style="dim")
     table.add_row("total", "", count(sum(layer.layer.count for layer in result.layers)),
                   si(result.useful_macs, ""), si(result.bytes_read + result.bytes_written, "B"),
                   count(result.cycles), percent(result.useful_macs, peak * result.cycles),

@@ -9,5 +9,5 @@ from .qwen3 import Qwen3
 from .split_k import SplitK
 from .topology import read_topology
 
-__all__ = ["Attention", "Gemm", "Layer", "MoE", "Network", "OperandTypeError", "QProjection", "Qwen3",
-           "RandomAttention", "Sequence", "SplitK", "WorkloadError", "read_topology"]
+__all__ = ["Attention", "Gemm", "Layer", "MoE", "Network", "OperandTypeError", "QProjection",
+           "Qwen3", "RandomAttention", "Sequence", "SplitK", "WorkloadError", "read_topology"]

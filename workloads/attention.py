@@ -211,7 +211,13 @@ class Attention:
         """What writes the commands for a design."""
         plan = self.plan(design)
         scale, score_shift = self._scores(design)
-        multiplier, shift = exponent_scale(scale, score_shift)
+        try:
+            multiplier, shift = exponent_scale(scale, score_shift)
+        except WorkloadError as error:
+            if scale == self.logit_scale:
+                raise
+            raise WorkloadError(f"scale = {self.logit_scale:.6g} does not fit operands quantised "
+                                f"for this design: of integers, {error}") from None
         vectors = AttentionVectors(plan, multiplier, shift, self.mask is not None)
         return AttentionBuilder(plan, vectors, score_shift, self.store_output, self.resident,
                                 *((self.operands(design)[:3], self.mask) if contents else ()))
@@ -248,7 +254,10 @@ class Attention:
 
     @property
     def useful_macs(self) -> int:
-        """MACs of all scores and their products with the values, those masked included."""
+        """MACs of all scores and their products with the values, hidden ones included.
+
+        A causal run has fewer: blocks of keys that a whole group does not see are left out.
+        """
         shape = self.shape
         return 2 * shape.rows * shape.keys * shape.head_dim * shape.heads
 
@@ -310,6 +319,10 @@ class RandomAttention(Attention):
         self._set_shape((rows, heads * head_dim), wide, wide, heads, kv_heads, causal)
         self._set_choices(mask, scale, rows_per_group, block_keys, resident, store_output)
 
+    def check(self, design: Design) -> None:
+        self.plan(design)
+        self._bits(design)   # within which all random operands are
+
     def _operands(self, design: Design) -> Quantised:
         rng, shape = np.random.default_rng(self.seed), self.shape
         wide = (shape.keys, shape.kv_heads * shape.head_dim)
@@ -320,7 +333,8 @@ class RandomAttention(Attention):
             values *= most / self.DEVIATIONS
             np.clip(np.rint(values, out=values), -most, most, out=values)
             drawn.append(values.astype(np.int16))
-        return Quantised(*drawn, self._logit(design), self.DEVIATIONS / greatest[2])
+        q, k, v = drawn
+        return Quantised(q, k, v, self._logit(design), self.DEVIATIONS / greatest[2])
 
     def _most(self, design: Design) -> list[int]:
         """The greatest integers of q, k and v."""
@@ -368,5 +382,7 @@ def _matrix(name: str, array: Any) -> np.ndarray:
         return array.astype(np.int64) if integral and np.abs(array).max() < 2**62 else array
     if array.dtype.kind not in "iu":
         raise WorkloadError(f"{name} must hold integers or floats, not {array.dtype}")
+    if array.max() >= 1 << 62:
+        raise WorkloadError(f"{name} must be within the operand format, not beyond 62 bits")
     return array.astype(np.int64)
 

@@ -173,8 +173,8 @@ class AttentionPlan:
         """All items in their order: heads, groups of rows, blocks of keys."""
         groups = len(self.groups_of_head)
         for head in range(self.shape.heads):
-            for group, *parts in self.items_of_head():
-                yield Item(head, head * groups + group, *parts)
+            for group, rows, block, first, last in self.items_of_head():
+                yield Item(head, head * groups + group, rows, block, first, last)
 
 
 #: Areas of a scratch slot for each hand-off slot, each of one element a row.

@@ -93,19 +93,19 @@ class AttentionVectors:
         """Which of the groups under way an item belongs to."""
         return item.group % self._design.handoff_slots
 
-    def _scores(self, item: Item, slot: int) -> dict[str, int]:
+    def _scores(self, item: Item, slot: int) -> dict[str, Any]:
         """All scores of an item, in place."""
         length = item.block.size
         return {"a_slot": slot, "d_slot": slot, "rows": item.rows.size, "length": length,
                 "a_pitch": length, "d_pitch": length, "valid": length}
 
-    def _visible(self, item: Item) -> dict[str, int]:
+    def _visible(self, item: Item) -> dict[str, Any]:
         """How many keys of the block each row attends to."""
         shape = self.plan.shape
         return {"valid": shape.valid(item.rows.start) - item.block.start,
                 "valid_step": int(shape.causal)}
 
-    def _output(self, item: Item) -> dict[str, int]:
+    def _output(self, item: Item) -> dict[str, Any]:
         length = self.plan.shape.head_dim
         return {"rows": item.rows.size, "length": length, "a_pitch": length, "d_pitch": length,
                 "valid": length}
@@ -118,7 +118,7 @@ class AttentionVectors:
             b_slot=operand_slot(self._design, slot), b_pitch=item.block.size, wait_b=1,
             free_b=1)]
 
-    def _reduce(self, op: VectorOp, item: Item, slot: int, area: "_Area", **fields: int
+    def _reduce(self, op: VectorOp, item: Item, slot: int, area: "_Area", **fields: Any
                 ) -> VectorCommand:
         """A reduction of each row."""
         scores = {**self._scores(item, slot), "d_slot": area.slot, "d_address": area.address,
@@ -207,9 +207,9 @@ class _Area(NamedTuple):
 
 
 def _flat(op: VectorOp, item: Item, a: _Area, d: _Area, b: _Area | None = None,
-          **fields: int) -> VectorCommand:
+          **fields: Any) -> VectorCommand:
     """One operation on a value of each row, element by element."""
-    other = {} if b is None else {
+    other: dict[str, Any] = {} if b is None else {
         "b": Operand.VECTOR, "b_slot": b.slot, "b_address": b.address}
     return VectorCommand(op, a.slot, d.slot, 1, item.rows.size, a_address=a.address,
                          d_address=d.address, valid=item.rows.size, flat=1, **other, **fields)

@@ -4,14 +4,21 @@ import copy
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
+from .attention import Attention, RandomAttention
 from .checks import check_integer
 from .errors import WorkloadError
 from .gemm import Gemm, RandomGemm, Sequence
 from .reduction import Reduction
+from .residual import RandomResidual
+from .rope import RandomRope
+from .vector_workload import VectorWorkload
 
-__all__ = ["Layer", "Network"]
+__all__ = ["Layer", "Network", "Omitted"]
+
+# Their runs do not depend on their elements.
+RANDOM = (RandomAttention, RandomGemm, RandomResidual, RandomRope)
 
 
 @dataclass(frozen=True)
@@ -22,17 +29,18 @@ class Layer:
     ----------
     name : str
         Need not be unique.
-    product : Gemm, Sequence or Reduction
+    product : Gemm, Sequence, Attention, VectorWorkload or Reduction
         What runs.
     count : int
         Repetitions, which are identical: they are simulated once and counted so often.
     masked_macs : int
         MACs of one repetition whose results a causal mask discards: executed, but not useful.
+        Those of causal attention depend on its plan and need not be given.
     group : str
         Layers of the same group share a row of the report; "" is a row of its own.
     """
     name: str
-    product: Gemm | Sequence | Reduction
+    product: Gemm | Sequence | Attention | VectorWorkload | Reduction
     count: int = 1
     masked_macs: int = 0
     group: str = ""
@@ -45,7 +53,28 @@ class Layer:
     @property
     def useful_macs(self) -> int:
         """Of all repetitions, without what a mask discards."""
-        return self.count * (self.product.useful_macs - self.masked_macs)
+        macs = self.product.useful_macs
+        return self.count * (macs - self.discarded_macs(macs))
+
+    def discarded_macs(self, macs: int) -> int:
+        """How many of the MACs of one repetition the mask discards.
+
+        Causal attention executes more or less of them, for it leaves out the keys that no row of
+        a group sees; what remains, two MACs for each element of each key that a row sees, is
+        the same.
+        """
+        if not isinstance(self.product, Attention) or not self.product.shape.causal:
+            return self.masked_macs
+        shape = self.product.shape
+        seen = sum(max(0, shape.valid(row)) for row in range(shape.rows))
+        return macs - 2 * seen * shape.head_dim * shape.heads
+
+
+class Omitted(NamedTuple):
+    """An operator of the model that is not simulated: its name, how often, what it is."""
+    name: str
+    count: int
+    what: str
 
 
 class Network:
@@ -60,14 +89,17 @@ class Network:
         What made these layers, for reports: JSON-able.
     notes : iterable of str
         Sentences for the reader of a report: what the layers leave out or assume.
+    omitted : iterable of Omitted
+        Operators that the layers leave out; reports list them beside the layers.
     """
 
     def __init__(self, name: str, layers: Iterable[Layer],
-                 parameters: Mapping[str, Any] | None = None, notes: Iterable[str] = ()):
+                 parameters: Mapping[str, Any] | None = None, notes: Iterable[str] = (),
+                 omitted: Iterable[Omitted] = ()):
         self.name = name
         self._layers = list(layers)
         self._parameters = dict(parameters or {})
-        self.notes = tuple(notes)
+        self.notes, self.omitted = tuple(notes), tuple(omitted)
         if not self._layers:
             raise WorkloadError(f"{name} must have at least 1 layer, not 0")
 
@@ -88,11 +120,11 @@ class Network:
         Those depend on shapes and choices alone. Random operands never overflow; given ones may,
         so each set of them has a key of its own.
         """
-        given = [id(part) for part in layer.product.parts() if not isinstance(part, RandomGemm)]
+        given = [id(part) for part in layer.product.parts() if not isinstance(part, RANDOM)]
         return json.dumps([_without_seed(layer.product.describe()), given])
 
-    def parts(self) -> list[Gemm]:
-        """The products of one repetition of every distinct layer: what a simulation runs."""
+    def parts(self) -> list[Gemm | Attention | VectorWorkload]:
+        """The jobs of one repetition of every distinct layer: what a simulation runs."""
         return [part for layer in self.distinct().values() for part in layer.product.parts()]
 
     def seeded(self, seed: int) -> "Network":

@@ -31,9 +31,9 @@ def order(items: Sequence[Sequence[Step]], places: dict[str, int], slots: int) -
 
     The steps of an item follow each other, each when the whole step before has ended. A unit
     serves one step at a time, is never idle while a step that could use it is ready, and takes
-    the one of the oldest item. An item takes one of `slots` slots at the start of its first step
-    and frees it at the end of its last one. Items do not overtake each other in any step. At a
-    tick, first all that ends then takes effect.
+    the one of the oldest item. Item k takes slot k % `slots` at the start of its first
+    step, when item k - `slots` has ended: slots are freed in order. Items do not overtake each
+    other in any step. At a tick, first all that ends then takes effect.
 
     Parameters
     ----------

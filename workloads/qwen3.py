@@ -1,14 +1,19 @@
-"""Qwen3-8B as a network: the matrix products of a prefill or of one decode step."""
+"""Qwen3-8B as a network: a prefill or one decode step, operator by operator."""
 
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 
+import numpy as np
+
+from .attention import RandomAttention
 from .checks import check_integer
 from .errors import WorkloadError
 from .gemm import RandomGemm
-from .network import Layer, Network
+from .network import Layer, Network, Omitted
+from .residual import RandomResidual
+from .rope import RandomRope
 
 __all__ = ["PHASES", "SCOPES", "Model", "Qwen3"]
 
@@ -23,6 +28,8 @@ class Model:
     Attributes
     ----------
     layers, hidden, heads, kv_heads, head_dim, intermediate, vocabulary : int
+    rope_base : float
+        Of the angles of the rotary embedding.
     tied_embedding : bool
         Whether the output head is the embedding's matrix.
     """
@@ -34,6 +41,7 @@ class Model:
     head_dim: int
     intermediate: int
     vocabulary: int
+    rope_base: float
     tied_embedding: bool
 
     @classmethod
@@ -60,21 +68,22 @@ class Model:
 
 
 class Qwen3(Network):
-    """The matrix products of Qwen3-8B, one network layer for each operator and shape.
+    """Qwen3-8B, one network layer for each operator and shape.
 
     * decode: one step of `batch` requests, each at `context` positions, its own token included.
       A projection has one row for each request.
     * prefill: `batch` prompts of `tokens` tokens. A projection has a row for each token of all
       prompts; the head computes the last position of each prompt only.
-    * Attention is one product for each request and key-value head: the rows are those of the
-      query heads that share it (4 here), so that its keys (QK) and values (PV) are the weights
-      and are read once for all of them.
-    * Prefill attention is causal and runs in blocks of `query_block` tokens, each against the
-      keys up to its own last token. Above the diagonal within a block, products are executed
-      whose results the mask discards: they count as `masked_macs`, not as useful. What is useful
-      is exact: n (n + 1) / 2 keys for a prompt of n tokens.
-    * Norms, rotary embedding, softmax, activation and residuals are vector work and not part of
-      it; nor is the embedding, which is a look-up.
+    * Attention is one run for each request: products, softmax and hand-off. In a decode step the
+      query heads that share a key-value head (4 here) are its rows, so that its keys and values
+      are read once for all of them. In a prefill they are heads of their own, causal, and each
+      group of rows reads the keys up to its last one. What it executes above the diagonal counts
+      as `masked_macs`, not as useful. What is useful is exact: n (n + 1) / 2 keys for a prompt of
+      n tokens.
+    * The rotary embedding of queries and keys, and both residual additions, run on the vector
+      unit, on elements of `activation_bits`.
+    * RMS norms and SiLU are not there: the vector unit has no operations for them. Reports list
+      them. Nor is the embedding, which is a look-up.
 
     Parameters
     ----------
@@ -85,7 +94,8 @@ class Qwen3(Network):
     tokens : int
         prefill: length of a prompt; 4096 unless given.
     query_block : int
-        prefill: tokens of a block of attention; 128 unless given.
+        prefill: rows of a head that pass the hand-off at a time (`rows_per_group` of
+        :class:`Attention`); as many as fit unless given.
     batch : int
         Requests.
     scope : str
@@ -108,50 +118,70 @@ class Qwen3(Network):
         self._sizes = {}
         for name, size, belongs, default in (("context", context, "decode", 8192),
                                              ("tokens", tokens, "prefill", 4096),
-                                             ("query_block", query_block, "prefill", 128)):
-            if phase == belongs:
-                self._sizes[name] = check_integer(name, default if size is None else size, 1)
-            elif size is not None:
+                                             ("query_block", query_block, "prefill", None)):
+            if size is not None and phase != belongs:
                 raise WorkloadError(f"{name} belongs to phase {belongs}, not {phase}")
+            if phase == belongs and (size or default) is not None:
+                self._sizes[name] = check_integer(name, default if size is None else size, 1)
         self._repeat = model.layers if scope == "model" else 1
-        notes = ["matrix products only: softmax and the other vector operators join with attention"]
+        notes = ["RMS norms and SiLU are not simulated: the vector unit has no operations for "
+                 "them"]
         if phase == "prefill":
-            notes.append(f"causal attention in blocks of {self._sizes['query_block']} tokens; "
-                         f"MACs and utilization leave out what the mask discards")
+            notes.append("causal attention: MACs and utilization leave out what the mask discards")
         super().__init__("qwen3-8b", self._operators(), {
-            "phase": phase, "scope": scope, "batch": batch, **self._sizes, "seed": seed}, notes)
+            "phase": phase, "scope": scope, "batch": batch, **self._sizes, "seed": seed}, notes,
+            self._omitted())
+
+    @property
+    def _rows(self) -> int:
+        """Rows of a projection."""
+        return self.batch * self._sizes.get("tokens", 1)
 
     def _operators(self) -> Iterator[Layer]:
         """Layers in the order in which they run; attention comes before the output projection."""
-        model = self.model
-        rows = self.batch * self._sizes.get("tokens", 1)
+        model, rows = self.model, self._rows
+        residual = RandomResidual(rows, model.hidden, seed=self._seed)
         for name, k, n in model.projections():
             if name == "o_proj":
-                yield from self._attention()
+                yield self._rope()
+                yield self._attention()
             yield Layer(name, RandomGemm(rows, k, n, self._seed), self._repeat)
+            if name in ("o_proj", "down_proj"):
+                yield Layer(f"{name}_residual", residual, self._repeat)
         if self.scope == "model":
             yield Layer("lm_head", RandomGemm(self.batch, model.hidden, model.vocabulary,
                                               self._seed))
 
-    def _attention(self) -> Iterator[Layer]:
-        """QK of all blocks, then PV: each product is that of one request and key-value head."""
-        model = self.model
-        count = self._repeat * self.batch * model.kv_heads
-        for name in ("qk", "pv"):
-            for start, size in self._blocks():
-                rows, keys = model.group * size, start + size
-                k, n = (model.head_dim, keys) if name == "qk" else (keys, model.head_dim)
-                masked = model.group * model.head_dim * (size * (size - 1) // 2)
-                # Probabilities are unsigned.
-                product = RandomGemm(rows, k, n, self._seed, unsigned=name == "pv")
-                label = name if self.phase == "decode" else f"{name}[{start}:{keys}]"
-                yield Layer(label, product, count, masked, group=name)
-
-    def _blocks(self) -> Iterator[tuple[int, int]]:
-        """First token and tokens of each block of queries, which sees the keys up to its end."""
+    def _rope(self) -> Layer:
+        """Queries and keys of all heads, which share the coefficients of their positions."""
+        model, heads = self.model, self.model.heads + self.model.kv_heads
         if self.phase == "decode":
-            yield self._sizes["context"] - 1, 1
-            return
-        tokens, block = self._sizes["tokens"], self._sizes["query_block"]
-        for start in range(0, tokens, block):
-            yield start, min(block, tokens - start)
+            positions = np.full(self.batch, self._sizes["context"] - 1)
+            rope = RandomRope(self.batch, heads, model.head_dim, seed=self._seed,
+                              positions=positions, base=model.rope_base)
+            return Layer("rope", rope, self._repeat)
+        rope = RandomRope(self._sizes["tokens"], heads, model.head_dim, seed=self._seed,
+                          base=model.rope_base)
+        return Layer("rope", rope, self._repeat * self.batch)
+
+    def _attention(self) -> Layer:
+        """Attention of one request."""
+        model = self.model
+        if self.phase == "decode":
+            attention = RandomAttention(model.group, self._sizes["context"], model.head_dim,
+                                        heads=model.kv_heads, seed=self._seed)
+        else:
+            tokens = self._sizes["tokens"]
+            attention = RandomAttention(
+                tokens, tokens, model.head_dim, heads=model.heads, kv_heads=model.kv_heads,
+                causal=True, rows_per_group=self._sizes.get("query_block"), seed=self._seed)
+        return Layer("attention", attention, self._repeat * self.batch)
+
+    def _omitted(self) -> Iterator[Omitted]:
+        """The vector operators that are not there."""
+        model, rows, repeat = self.model, self._rows, self._repeat
+        final = int(self.scope == "model")
+        yield Omitted("rms_norm", 2 * repeat + final, f"{rows}x{model.hidden}")
+        yield Omitted("qk_norm", repeat,
+                      f"{rows}x{(model.heads + model.kv_heads) * model.head_dim}")
+        yield Omitted("silu_mul", repeat, f"{rows}x{model.intermediate}")

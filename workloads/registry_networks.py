@@ -84,8 +84,8 @@ NETWORKS = (
                      Parameter(ChoiceField("reduction", "", "where partial results are added: "
                                            "stored, then by a second kernel, or on chip",
                                            REDUCTIONS), REDUCTIONS[0])), _split_k),
-    WorkloadSpec("qwen3-8b", "the matrix products of Qwen3-8B: a decode step or a prefill, every "
-                 "operator of a layer or of the model", (
+    WorkloadSpec("qwen3-8b", "Qwen3-8B: a decode step or a prefill, every product, attention, "
+                 "rotary embedding and residual of a layer or of the model", (
                      Parameter(ChoiceField("phase", "", "one decode step, or a whole prompt",
                                            PHASES), PHASES[0]),
                      Parameter(ChoiceField("scope", "", "all layers and the head, or one layer",
@@ -93,7 +93,7 @@ NETWORKS = (
                      integer("context", "tokens", "decode: positions that a step attends to",
                              None, "8192"),
                      integer("tokens", "tokens", "prefill: length of the prompt", None, "4096"),
-                     integer("query_block", "tokens", "prefill: tokens of a block of causal "
-                             "attention", None, "128"),
+                     integer("query_block", "rows", "prefill: rows of a head that pass the "
+                             "hand-off at a time", None, "as fits"),
                      integer("batch", "requests", "requests at a time", 1)), _qwen3_8b),
 )

@@ -10,7 +10,7 @@ from ...rtl.matrix_unit import MatrixUnit
 from ...rtl.memory_timing import MemoryTiming
 from ...rtl.vector_unit import beats
 from ...workloads.attention import Attention
-from ...workloads.attention_builder import SCORES, VALUES, AttentionBuilder
+from ...workloads.attention_builder import SCORES, VALUES
 from ...workloads.attention_plan import AttentionPlan, Item
 from ...workloads.ideal import handoff_cycles, job_cycles, vector_job_cycles
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from ...rtl import Design
 from ...workloads.attention import Attention
 from ...workloads.gemm import Gemm
+from ...workloads.vector_workload import VectorWorkload
 from .attention import add_attention
 from .gemm import add_gemm
+from .vector_work import add_vector_workload
 
 __all__ = ["Estimate", "estimate"]
 
@@ -47,7 +49,8 @@ class Estimate:
         return max(self.resources, key=lambda name: self.resources[name])
 
 
-def estimate(design: Design, jobs: Iterable[Gemm | Attention], timing: str = "rtl") -> Estimate:
+def estimate(design: Design, jobs: Iterable[Gemm | Attention | VectorWorkload],
+             timing: str = "rtl") -> Estimate:
     """The estimate of jobs that run one after another; times of a resource add up.
 
     With timing "ideal" a job needs the array for ceil(MACs / (rows * cols)) cycles, vector unit
@@ -56,8 +59,12 @@ def estimate(design: Design, jobs: Iterable[Gemm | Attention], timing: str = "rt
     """
     total = Estimate()
     for job in jobs:
-        add = add_attention if isinstance(job, Attention) else add_gemm
-        add(total.counts, total.resources, design, job, timing)
+        if isinstance(job, Attention):
+            add_attention(total.counts, total.resources, design, job, timing)
+        elif isinstance(job, VectorWorkload):
+            add_vector_workload(total.counts, total.resources, design, job, timing)
+        else:
+            add_gemm(total.counts, total.resources, design, job, timing)
     if timing == "ideal":
         total.resources = Counter({name: total.resources[name] for name in IDEAL
                                    if name in total.resources})

@@ -142,6 +142,8 @@ class Model:
             results = self.function(**arguments)
             finite = all(math.isfinite(value) for value in results.values()
                          if isinstance(value, float))
+        except OptionError:            # says more than what follows
+            raise
         except (OverflowError, ValueError, ZeroDivisionError):  # ValueError: of nan to an integer
             finite = False
         if not finite:

@@ -27,6 +27,7 @@ from ..report_network import print_report
 from ..result import Result
 from ..roofline import draw_run_roofline, run_point
 from ..simulation import BACKENDS, LEVELS, MESHES, TIMINGS, VcdOptions, Workload
+from ..study import STUDIES
 from .group import FAILED, INTERRUPTED
 from .options import (
     Choice,
@@ -39,6 +40,7 @@ from .options import (
 )
 from .output import output_console
 from .progress import RunProgress
+from .study import run_study
 
 __all__ = ["command"]
 
@@ -110,7 +112,15 @@ designs` the presets and their fields.
               help="Seed of random operands; 0 unless given.")
 @click.option("--no-output", is_flag=True, help="Compute no result matrix; at levels cycle and "
               "analytic.")
-def command(**options: Any) -> int:
+@click.option("--study", type=Choice(list(STUDIES)), help="Run a study of the chapter instead: "
+              "handoff (of attention) or slots (of gemm), ideal and at level rtl or cycle, every "
+              "tick between named.")
+@click.pass_context
+def command(context: click.Context, /, **options: Any) -> int:
+    if options["study"] is not None:
+        return run_study(context, options, _backend(
+            options["backend"], options["mesh"], options["rebuild"], None))
+    del options["study"]
     request = _check(**options)
     results, interrupted = _run(request)
     if interrupted:

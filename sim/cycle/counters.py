@@ -7,8 +7,8 @@ import numpy as np
 from ...rtl.commands import Destination
 from ...rtl.status import UNITS
 from ...workloads.program import Program
-from .durations import Durations
 from .activity import Activity
+from .durations import Durations
 from .intervals import NEVER, overlap, sweep
 
 __all__ = ["count"]

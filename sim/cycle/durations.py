@@ -12,7 +12,7 @@ from ...rtl.memory_timing import MemoryTiming
 from ...rtl.operand_slots import OperandSlots
 from ...rtl.output_control import sum_interval, tile_interval
 from ...rtl.queue import Queue
-from ...rtl.vector_commands import Direction, Handoff, VectorCommand, VectorOp
+from ...rtl.vector_commands import Handoff, VectorCommand
 from ...rtl.vector_fill import VectorFill
 from ...rtl.vector_unit import ACCEPT, beats, result_latency
 from ...rtl.weight_fifo import WeightFifo

@@ -100,7 +100,8 @@ class VectorSchedule:
         plan, first = self._plan, len(self._plan.vector_head)
         job = []
         start = self._head
-        for command in self._commands[first:]:
+        for number in range(first, len(self._commands)):
+            command = self._commands[number]
             filled = self._filled(command)
             if filled is None:
                 return False

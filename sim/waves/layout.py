@@ -1,7 +1,7 @@
 """What the .gtkw shows: groups of signals, their names, formats and colours."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from vcd.gtkw import GTKWColor
@@ -36,13 +36,17 @@ class Row:
     color: GTKWColor = YELLOW
     height: int = 1
 
-    def found(self, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    def found(self, names: Collection[str]) -> Iterator[tuple[str, str]]:
         """(name, label) of every signal among `names` that this line stands for."""
-        pattern = re.compile(re.escape(f"machine.{self.name}").replace(r"\*", r"(\d+)"))
+        full = f"machine.{self.name}"
+        if "*" not in full:
+            if full in names:
+                yield full, self.label
+            return
+        pattern = re.compile(re.escape(full).replace(r"\*", r"(\d+)"))
         for name in names:
-            match = pattern.fullmatch(name)
-            if match:
-                yield name, self.label.replace("*", match[1] if match.groups() else "")
+            if match := pattern.fullmatch(name):
+                yield name, self.label.replace("*", match[1])
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Translates Amaranth values to C expressions with exactly their value.
 
 A C expression of a value of shape (width, signed) holds the mathematical value, in a type that
-holds all values of the shape; so signs are extended and nothing above the width is set.
+holds all values of the shape; so signs are extended and nothing above the width is set. A signal
+that no type holds is a pointer to its packed bits, of which only slices can be read.
 """
 
 from collections.abc import Callable
@@ -9,9 +10,12 @@ from collections.abc import Callable
 from amaranth.hdl import Const, Shape, Signal
 from amaranth.hdl._ast import Concat, Operator, Part, Slice, SwitchValue
 
-__all__ = ["MAX_BITS", "UntranslatableError", "c_type", "expression", "fit", "matches"]
+__all__ = ["MAX_BITS", "WIDE_BITS", "UntranslatableError", "c_number", "c_type", "c_word", "expression", "fit",
+           "is_packed", "matches"]
 
-MAX_BITS = 63  # of any value, so that a signed 64-bit word holds it
+MAX_BITS = 127  # of any value, so that a signed 128-bit word holds it
+
+WIDE_BITS = 57  # of a slice of packed bits: see kernel.h
 
 Resolve = Callable[[Signal], str]
 
@@ -22,22 +26,41 @@ class UntranslatableError(Exception):
 
 def c_type(shape: Shape) -> str:
     """The smallest C type for a variable of this shape."""
-    for bits in (8, 16, 32, 64):
+    for bits in (8, 16, 32, 64, 128):
         if shape.width <= bits:
             return f"{'' if shape.signed else 'u'}int{bits}_t"
     raise UntranslatableError(f"a value of {shape.width} bits")
 
 
-def _word(*shapes: Shape) -> str:
+def c_word(*shapes: Shape) -> str:
     """A signed type that holds values of all these shapes."""
     need = max(shape.width + (not shape.signed) for shape in shapes)
-    if need > 64:
-        raise UntranslatableError(f"a value of {need} bits")
-    return "int32_t" if need <= 32 else "int64_t"
+    for bits in (32, 64, 128):
+        if need <= bits:
+            return f"int{bits}_t"
+    raise UntranslatableError(f"a value of {need} bits")
+
+
+def _word_bits(word: str) -> int:
+    return int(word.removeprefix("int").removesuffix("_t"))
+
+
+def c_number(value: int) -> str:
+    """A literal of a value, of which C has none beyond 64 bits."""
+    if -2**31 < value < 2**31:
+        return str(value)
+    if -2**63 < value < 2**63:
+        return f"{value}ll"
+    return f"((int128_t){value >> 62}ll * (1ll << 62) + {value & (1 << 62) - 1}ll)"
+
+
+def is_packed(signal: Signal) -> bool:
+    """Whether the variable of a signal is a pointer to its bits."""
+    return len(signal) > MAX_BITS
 
 
 def _mask(width: int) -> str:
-    return f"{(1 << width) - 1:#x}{'' if width < 32 else 'll'}"
+    return c_number((1 << width) - 1)
 
 
 def fit(text: str, shape: Shape, target: Shape) -> str:
@@ -46,11 +69,10 @@ def fit(text: str, shape: Shape, target: Shape) -> str:
              and target.signed >= shape.signed)
     if holds or target.width == 0:
         return text if target.width else "0"
-    word = _word(shape, target)
+    word = c_word(shape, target)
     if not target.signed:
         return f"(({word})({text}) & {_mask(target.width)})"
-    bits = 32 if word == "int32_t" else 64
-    shift = bits - target.width
+    shift = _word_bits(word) - target.width
     return f"(({word})((u{word})({word})({text}) << {shift}) >> {shift})"
 
 
@@ -77,7 +99,7 @@ def expression(value, resolve: Resolve) -> str:
     if shape.width == 0:
         return "0"
     if isinstance(value, Const):
-        return f"{value.value}{'' if -2**31 < value.value < 2**31 else 'll'}"
+        return c_number(value.value)
     if isinstance(value, Signal):
         return resolve(value)
     if isinstance(value, Slice):
@@ -95,8 +117,10 @@ def expression(value, resolve: Resolve) -> str:
 
 def _bits(value, start, shape, resolve):
     """`shape.width` bits of a value from bit `start` on."""
+    if isinstance(value, Signal) and is_packed(value) and shape.width <= WIDE_BITS:
+        return f"((int64_t)kernel_wide({resolve(value)}, {start}, {shape.width}))"
     inner = value.shape()
-    word = _word(inner, shape)
+    word = c_word(inner, shape)
     text = f"({word})({expression(value, resolve)})"
     if start != "0":
         text = f"({text} >> {start})"
@@ -106,16 +130,15 @@ def _bits(value, start, shape, resolve):
 def _part(value, shape, resolve):
     inner = value.value.shape()
     offset = f"({expression(value.offset, resolve)}) * {value.stride}"
-    text = _bits(value.value, f"(({offset}) > 31 ? 31 : ({offset}))"
-                 if _word(inner, shape) == "int32_t" else
-                 f"(({offset}) > 63 ? 63 : ({offset}))", shape, resolve)
+    last = _word_bits(c_word(inner, shape)) - 1
+    text = _bits(value.value, f"(({offset}) > {last} ? {last} : ({offset}))", shape, resolve)
     if inner.signed:
         return text
     return f"(({offset}) >= {inner.width} ? 0 : {text})"
 
 
 def _concat(value, shape, resolve):
-    word, terms, offset = _word(shape), [], 0
+    word, terms, offset = c_word(shape), [], 0
     for part in value.parts:
         inner = part.shape()
         if inner.width:
@@ -141,7 +164,7 @@ def _operator(value, shape, resolve):
     operands = value.operands
     texts = [f"({expression(operand, resolve)})" for operand in operands]
     shapes = [operand.shape() for operand in operands]
-    word = _word(shape, *shapes)
+    word = c_word(shape, *shapes)
     if len(operands) == 1:
         return _unary(value.operator, texts[0], shapes[0], shape, word)
     a, b = (f"({word}){text}" for text in texts)
@@ -150,7 +173,7 @@ def _operator(value, shape, resolve):
     if value.operator == "<<":
         return f"({word})((u{word}){a} << {texts[1]})"
     if value.operator == ">>":
-        last = 31 if word == "int32_t" else 63
+        last = _word_bits(word) - 1
         return f"({a} >> ({texts[1]} > {last} ? {last} : {texts[1]}))"
     if value.operator in ("//", "%") and not any(operand.signed for operand in shapes):
         return f"({b} == 0 ? 0 : {a} {value.operator[0]} {b})"
@@ -169,6 +192,6 @@ def _unary(operator, text, inner, shape, word):
     bits = fit(text, inner, Shape(inner.width, False))
     if operator == "r&":
         return f"({bits} == {_mask(inner.width)})"
-    if operator == "r^":
+    if operator == "r^" and inner.width <= 64:
         return f"__builtin_parityll({bits})"
     raise UntranslatableError(f"operator {operator}")

@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <cstring>
 
+typedef __int128 int128_t;
+typedef unsigned __int128 uint128_t;
+
 // What enters the array in one cycle, as the matrix unit's netlist has it: packed bits.
 struct KernelInputs {
   const uint8_t *activations;

@@ -8,10 +8,12 @@ from ....rtl.machine import QUEUES, Machine
 from ....rtl.matrix_unit import MatrixUnit
 from ....rtl.memory_storage import MemoryStorage
 from ....rtl.sequencer import Sequencer
+from ....rtl.vector_lanes import VectorLanes
 from .boxes import Box
 from .expressions import c_type
 from .mesh_kernel import MeshKernel
 from .statements import Block
+from .vector_kernel import VectorKernel
 
 __all__ = ["StandIns"]
 
@@ -53,6 +55,8 @@ class StandIns:
             return self._storage(component, ports)
         if isinstance(component, AccumulatorUpdate):
             return self._accumulators(component, ports)
+        if isinstance(component, VectorLanes):
+            return self._vector(component, ports)
         if isinstance(component, MatrixUnit) and self._mesh == "kernel":
             return self._array(component, ports)
         return None
@@ -122,6 +126,12 @@ class StandIns:
         return self._box("cubewave_accumulators", ports, {"new", "overflows"}, body,
                          clocked=False, setup=["bool known = false;", *(
                              f"value<{len(ports[name])}> was_{name};" for name in inputs)])
+
+    def _vector(self, component, ports):
+        kernel = VectorKernel(component, ports)
+        unit = self._machine.core.vector.lanes.index(component)
+        return self._box(f"cubewave_vector_{unit}", ports, kernel.outputs(), kernel.body(),
+                         setup=kernel.setup())
 
     def _array(self, component, ports):
         design = self._machine.core.design

@@ -17,7 +17,15 @@ from amaranth.hdl._ast import (
 from amaranth.hdl._ir import Instance
 from amaranth.hdl._mem import MemoryInstance
 
-from .expressions import UntranslatableError, c_type, expression, fit, matches
+from .expressions import (
+    UntranslatableError,
+    c_number,
+    c_type,
+    c_word,
+    expression,
+    fit,
+    matches,
+)
 
 __all__ = ["Block", "Register"]
 
@@ -30,6 +38,30 @@ class Register:
     type: str
 
 
+@dataclass(frozen=True)
+class _Table:
+    """A read port of a memory that nobody writes."""
+    data: Signal
+    address: Any
+    enable: Any
+    entries: list[int]
+
+    def _rhs_signals(self):
+        return self.address._rhs_signals() | self.enable._rhs_signals()
+
+
+def _tables(memory):
+    """The read ports of a memory."""
+    contents = memory._data
+    if memory._write_ports:
+        raise UntranslatableError("a memory that is written")
+    for port in memory._read_ports:
+        if (port._domain != "sync" or not isinstance(port._data, Signal)
+                or contents.depth != 1 << len(port._addr)):
+            raise UntranslatableError("such a read port")
+        yield _Table(port._data, port._addr, port._en, list(contents._init._raw))
+
+
 class Block:
     """The registers of a component and the code of one clock cycle.
 
@@ -39,31 +71,67 @@ class Block:
         Elaborated; comb and sync statements only, its submodules included.
     prefix : str
         Before the C names of all its signals.
+    roots : list of Signal or None
+        Leave out what none of these signals depends on.
 
     Attributes
     ----------
     registers : list of Register
+    inputs : list of Signal
+        What the component only reads.
     """
 
-    def __init__(self, fragment: Fragment, prefix: str = "v_"):
+    def __init__(self, fragment: Fragment, prefix: str = "v_", roots: Any = None):
         self._names, self._prefix = SignalDict(), prefix
         self._used: set[str] = set()
         self._comb: list[Any] = []     # statements
         self._sync: list[Any] = []
+        self._tables: list[_Table] = []
         self._collect(fragment)
+        if roots is not None:
+            self._keep(roots)
         self._registers = SignalDict()
         for statement in self._sync:
             for signal in statement._lhs_signals():
                 if signal not in self._registers:
                     self._registers[signal] = Register(
                         signal, self.name(signal), c_type(signal.shape()))
+        for table in self._tables:
+            self._registers[table.data] = Register(
+                table.data, self.name(table.data), c_type(table.data.shape()))
         self.registers = list(self._registers.values())
         self._driven = SignalSet(signal for statement in self._comb
                                  for signal in statement._lhs_signals())
+        read = SignalSet(signal for value in (*self._comb, *self._sync, *self._tables)
+                         for signal in value._rhs_signals())
+        self.inputs = [signal for signal in read if self.is_input(signal)]
         self._temporaries = 0
 
+    def _keep(self, roots):
+        """Leave out what the roots do not depend on."""
+        statements = [*self._comb, *self._sync]
+        needed, pending = SignalSet(), list(roots)
+        while pending:
+            signal = pending.pop()
+            if signal in needed:
+                continue
+            needed.add(signal)
+            for statement in statements:
+                for part in _within(statement, SignalSet((signal,))):
+                    pending.extend(part._rhs_signals())
+            for table in self._tables:
+                if table.data is signal:
+                    pending.extend(table._rhs_signals())
+        self._comb, self._sync = (
+            [part for statement in kept for part in _within(statement, needed)]
+            for kept in (self._comb, self._sync))
+        self._tables = [table for table in self._tables if table.data in needed]
+
     def _collect(self, fragment):
-        if isinstance(fragment, Instance | MemoryInstance):
+        if isinstance(fragment, MemoryInstance):
+            self._tables.extend(_tables(fragment))
+            return
+        if isinstance(fragment, Instance):
             raise UntranslatableError("an instance or a memory")
         for domain, statements in fragment.statements.items():
             if domain not in ("comb", "sync"):
@@ -124,7 +192,19 @@ class Block:
         lines = [f"{register.type} next_{register.name} = {register.name};"
                  for register in self.registers]
         self._emit(self._sync, None, lambda signal: f"next_{self.name(signal)}", lines)
+        for table in self._tables:
+            name = self.name(table.data)
+            lines.append(f"if ({expression(table.enable, self.name)}) next_{name} = "
+                         f"{self._table_name(table)}[{expression(table.address, self.name)}];")
         return lines
+
+    def tables(self) -> list[str]:
+        """Lines that declare the constant tables that `sync_code` reads."""
+        return [f"static constexpr {c_type(table.data.shape())} {self._table_name(table)}[] = {{"
+                f"{', '.join(map(c_number, table.entries))}}};" for table in self._tables]
+
+    def _table_name(self, table):
+        return f"table_{self.name(table.data)}"
 
     def _emit(self, statements, condition, target, lines):
         for statement in statements:
@@ -169,8 +249,9 @@ class Block:
             for part in lhs.parts:
                 width = len(part)
                 taken = min(offset, max(0, shape.width - 1))
-                bits = f"((int64_t){value} >> {taken})"
-                self._assign(part, fit(bits, Shape(64, True), Shape(width, False)),
+                wide = Shape(64 if shape.width < 64 else 128, True)
+                bits = f"(({c_word(wide)}){value} >> {taken})"
+                self._assign(part, fit(bits, wide, Shape(width, False)),
                              Shape(width, False), condition, target, lines)
                 offset += width
         elif isinstance(lhs, Slice) and len(lhs) == len(lhs.value):
@@ -182,23 +263,30 @@ class Block:
                          f"{name} = {condition} ? ({kind})({text}) : {name};")
         elif isinstance(lhs, Slice) and isinstance(lhs.value, Signal):
             name = target(lhs.value)
-            mask = (1 << len(lhs)) - 1 << lhs.start
-            bits = fit(rhs, shape, Shape(len(lhs), False))
-            merged = f"(((int64_t){name} & ~{mask:#x}ll) | ((int64_t)({bits}) << {lhs.start}))"
-            self._assign(lhs.value, merged, Shape(64, True), condition, target, lines)
+            mask = c_number((1 << len(lhs)) - 1 << lhs.start)
+            wide = Shape(64 if len(lhs.value) < 64 else 128, True)
+            bits, word = fit(rhs, shape, Shape(len(lhs), False)), c_word(wide)
+            merged = f"((({word}){name} & ~({word}){mask}) | (({word})({bits}) << {lhs.start}))"
+            self._assign(lhs.value, merged, wide, condition, target, lines)
         else:
             raise UntranslatableError(f"assignment to {lhs!r}")
 
 
 def _about(statement, signal):
-    """The parts of a statement that assign to a signal."""
-    if signal not in statement._lhs_signals():
+    """The parts of a combinational statement that assign to a signal."""
+    for part in _within(statement, SignalSet((signal,))):
+        if isinstance(part, Assign) and len(part._lhs_signals()) > 1:
+            raise UntranslatableError("a combinational assignment to several signals")
+        yield part
+
+
+def _within(statement, signals):
+    """The parts of a statement that assign to any of some signals."""
+    if not any(signal in signals for signal in statement._lhs_signals()):
         return
     if isinstance(statement, Switch):
         yield Switch(statement.test, [
-            (patterns, [part for inner in body for part in _about(inner, signal)], src_loc)
+            (patterns, [part for inner in body for part in _within(inner, signals)], src_loc)
             for patterns, body, src_loc in statement.cases])
-    elif isinstance(statement, Assign) and len(statement._lhs_signals()) > 1:
-        raise UntranslatableError("a combinational assignment to several signals")
     else:
         yield statement

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cubewave.sim import OptionError
 from cubewave.sim.analytic.model import find
 
 UNITS = ("matrix", "interface", "vector", "interface", "matrix")
@@ -133,5 +134,6 @@ def test_more_slots_can_be_later():
 
 
 def test_too_many_groups_are_refused():
-    with pytest.raises(ValueError, match="^handoff: "):
+    with pytest.raises(OptionError, match="^handoff: rows_per_group must be at least 2 rows, for "
+                                          "no more than 10000 groups, not 1$"):
         find("handoff")(rows=10_001, rows_per_group=1)
