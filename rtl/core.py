@@ -272,6 +272,7 @@ class Core(wiring.Component):
             counters.add_stores.eq(starts_store),
             counters.add_bytes_read.eq(Mux(starts_load, memory.request_bytes, 0)),
             counters.add_bytes_written.eq(Mux(starts_store, memory.request_bytes, 0)),
+            counters.add_window_bytes.eq(memory.window_bytes),
             counters.add_transactions.eq(
                 Mux(starts_load | starts_store, memory.request_transactions, 0)),
             self.active.eq((loader.status != LoaderStatus.IDLE) | memory.loads_under_way

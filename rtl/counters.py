@@ -41,8 +41,11 @@ EVENTS = {
                             "bytes"),
     "loads": Event("loader", "load descriptor started", "descriptors"),
     "stores": Event("store", "store descriptor started", "descriptors"),
-    "bytes_read": Event("memory", "real bytes of load descriptors started", "bytes"),
+    "bytes_read": Event("memory", "real bytes of load descriptors started; of convolution windows "
+                                  "without what the line buffer holds", "bytes"),
     "bytes_written": Event("memory", "real bytes of store descriptors started", "bytes"),
+    "window_bytes": Event("memory", "bytes of convolution windows formed while loading, overlap "
+                                    "counted each time, padding never", "bytes"),
     "transactions": Event("memory", "bus transactions of descriptors started; adjoining rows "
                                     "share them", "transactions"),
     "exposed_requests": Event("memory", "start of a time in which nothing moves but memory "
@@ -58,7 +61,7 @@ COUNTERS = {
 }
 
 _WIDE = {"useful_macs": 21, "handoff_bytes": 17, "exchange_bytes": 17, "bytes_read": 40,
-         "bytes_written": 40, "transactions": 40}
+         "bytes_written": 40, "window_bytes": 40, "transactions": 40}
 
 
 class CounterBank(wiring.Component):

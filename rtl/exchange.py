@@ -4,12 +4,14 @@ from amaranth import *
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from .vector_commands import matrix_pieces
+
 __all__ = ["Exchange", "exchange_bits", "exchange_words", "matrix_beat"]
 
 
 def matrix_beat(design):
-    """Elements of a beat to the matrix unit: one piece of a row for each row of the write port."""
-    return design.buffer_port_rows * design.rows
+    """Elements of a beat to the matrix unit."""
+    return matrix_pieces(design) * design.rows
 
 
 def exchange_bits(design):

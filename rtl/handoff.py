@@ -12,6 +12,7 @@ from .vector_commands import (
     SHIFT_BITS,
     Direction,
     handoff_layout,
+    matrix_pieces,
     vector_element_bits,
     vector_slot_elements,
     vector_slots,
@@ -37,7 +38,7 @@ def beat_bytes_bits(design):
 
 class HandoffUnit(wiring.Component):
     """Executes transfers in order, one beat per cycle: a piece of a row to the vector unit, up
-    to `buffer_port_rows` pieces of a row to the matrix unit.
+    to :func:`matrix_pieces` pieces of a row to the matrix unit.
 
     A transfer starts in the cycle in which its conditions hold, at the head of the queue, and
     holds the interface for :func:`duration` cycles: beats and bytes (`handoff_bytes_per_cycle`)
@@ -72,7 +73,7 @@ class HandoffUnit(wiring.Component):
         before.
     vector_take, vector_filled, vector_use : Out(1), vector_..._slot : Out
         Hand-shakes of the vector slots.
-    operand_write : Out(buffer_port_rows), operand_slot, operand_row, operand_data : Out
+    operand_write : Out(matrix_pieces), operand_slot, operand_row, operand_data : Out
         For each bit of `operand_write` write a row, of the same place in the arrays
         `operand_row` and `operand_data`.
     operand_take, operand_ready : Out(1), operand_..._slot : Out
@@ -91,7 +92,7 @@ class HandoffUnit(wiring.Component):
         element = signed(vector_element_bits(design))
         vector_slot = range(vector_slots(design))
         address, unit = range(vector_slot_elements(design)), range(design.vector_units)
-        operand_slot, port = range(design.input_slots), design.buffer_port_rows
+        operand_slot, port = range(design.input_slots), matrix_pieces(design)
         super().__init__({
             "i": In(stream.Signature(handoff_layout(design))),
             "banks_full": In(design.accumulator_banks),
@@ -193,7 +194,7 @@ class HandoffUnit(wiring.Component):
         count = Signal(range(most + 1))
         nbytes = Signal.like(self.bytes)
         elements = Mux(to_matrix, matrix_beat(design), design.cols)
-        pitch = Mux(to_matrix, design.buffer_port_rows * transfer.piece_pitch,
+        pitch = Mux(to_matrix, matrix_pieces(design) * transfer.piece_pitch,
                     transfer.piece_pitch)
         valid = Signal(name="beat")
 
@@ -347,7 +348,7 @@ class HandoffUnit(wiring.Component):
             self.operand_slot.eq(writing.buffer),
             self.operand_data.eq(word),
         ]
-        for piece in range(design.buffer_port_rows):
+        for piece in range(matrix_pieces(design)):
             m.d.comb += [
                 self.operand_write[piece].eq(
                     arrives & writing.to_matrix & (writing.count > piece * design.rows)),

@@ -4,7 +4,13 @@ from amaranth import *
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from .commands import Destination, load_layout, request_layout
+from .commands import (
+    WINDOW_FIELDS,
+    Destination,
+    WindowRegister,
+    load_layout,
+    request_layout,
+)
 from .status import LoaderStatus
 from .vector_commands import vector_slots
 
@@ -18,7 +24,8 @@ class Loader(wiring.Component):
     for the channel. Room is taken in the cycle in which the descriptor starts.
 
     With `keep_shape` a descriptor's rows, bytes per row and stride are those of the last one to
-    the same destination, kept in a register; only its base is new.
+    the same destination, kept in a register; only its base is new. A configuring load waits for
+    a slot like another, but does not take it.
 
     Status, first that applies: `BUSY` a load occupies the channel; without a command `DRAIN`,
     `IDLE`; with one `SLOT`, `FIFO`, `STORE`, `PORT`.
@@ -79,6 +86,7 @@ class Loader(wiring.Component):
         slot_blocked = Signal()
         fifo_blocked = Signal()
         starts = Signal()
+        takes = Signal()
         m.d.comb += [
             *(signal.eq(load.destination == each) for each, signal in to.items()),
             slot_blocked.eq(load.take & (
@@ -88,9 +96,10 @@ class Loader(wiring.Component):
             self.o.valid.eq(self.i.valid & ~slot_blocked & ~fifo_blocked),
             starts.eq(self.o.valid & self.o.ready),
             self.i.ready.eq(starts),
-            self.take.eq(starts & operand & load.take),
+            takes.eq(starts & load.take & (load.configure == WindowRegister.NONE)),
+            self.take.eq(takes & operand),
             self.take_slot.eq(load.slot),
-            self.vector_take.eq(starts & vector & load.take),
+            self.vector_take.eq(takes & vector),
             self.vector_take_slot.eq(load.slot),
             self.reserve.eq(starts & weight),
             request.destination.eq(load.destination),
@@ -100,6 +109,7 @@ class Loader(wiring.Component):
             request.tag.last.eq(load.last),
             request.tag.pitch.eq(load.pitch),
             request.tag.element_bytes.eq(load.element_bytes),
+            *(request[name].eq(load[name]) for name in WINDOW_FIELDS),
         ]
         for field in ("rows", "bytes_per_row", "row_stride"):
             kept = [Signal.like(request[field], name=f"{each.name.lower()}_{field}")

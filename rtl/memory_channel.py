@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, connect, flipped
 
-from .commands import Destination
+from .commands import Destination, WindowRegister
 from .memory_cost import MemoryCost
 from .memory_interface import MemorySignature
 from .memory_mover import TIME_BITS, MemoryMover, transfer_layout
@@ -81,11 +81,16 @@ class MemoryChannel(wiring.Component):
         load, store = core.load.payload, core.store.payload
         m.submodules.cost = cost = MemoryCost(
             timing=self._timing, row_bits=max(len(load.rows), len(store.rows)),
-            row_bytes_bits=max(len(load.bytes_per_row), len(store.bytes_per_row)))
+            row_bytes_bits=max(len(load.bytes_per_row), len(store.bytes_per_row)),
+            segment_bits=len(load.segments))
         for field in ("rows", "bytes_per_row", "row_stride"):
             m.d.comb += getattr(cost, field).eq(Mux(core.store_next, store[field], load[field]))
         m.d.comb += [
             cost.vector.eq(load.destination == Destination.VECTOR),
+            cost.window.eq(load.window & ~core.store_next),
+            cost.configure.eq((load.configure != WindowRegister.NONE) & ~core.store_next),
+            cost.bytes.eq(load.bytes),
+            cost.segments.eq(load.segments),
             core.request_bytes.eq(cost.nbytes),
             core.request_transactions.eq(cost.transactions),
         ]
@@ -130,12 +135,15 @@ class MemoryChannel(wiring.Component):
             transfer.request.eq(load),
             transfer.first_at.eq(now + hold - cost.beats + timing.latency + 1),
         ]
-        under_way = []
+        under_way, windows_read = [], []
         first_reader, port_rows = 0, design.buffer_port_rows
-        for destination, lanes, row_bits in (
-                (Destination.WEIGHT, port_rows, design.cols * design.weight_bits),
-                (Destination.OPERAND, port_rows, design.rows * design.activation_bits),
-                (Destination.VECTOR, 1, 8 * design.vector_row_bytes)):
+        for destination, lanes, row_bits, windows in (
+                (Destination.WEIGHT, port_rows, design.cols * design.weight_bits, {}),
+                (Destination.OPERAND, port_rows, design.rows * design.activation_bits, {
+                    "window_bytes": design.window_row_bytes,
+                    "window_element_bits": design.activation_bits}),
+                (Destination.VECTOR, 1, 8 * design.vector_row_bytes, {
+                    "window_bytes": design.cols * design.activation_bytes})):
             name = destination.name.lower()
             mine = Signal(name=f"starts_{name}")
             port_free_at = Signal(TIME_BITS, name=f"{name}_port_free_at")
@@ -148,7 +156,7 @@ class MemoryChannel(wiring.Component):
             # A load is in the queue for latency + 1 cycles after its wait for the port at most.
             queue = Queue(shape=transfer_layout(design), depth=timing.latency + 2)
             mover = MemoryMover(design=design, row_bits=row_bits,
-                                line_bytes=self.storage.line_bytes, lanes=lanes)
+                                line_bytes=self.storage.line_bytes, lanes=lanes, **windows)
             m.submodules[f"{name}_transfers"] = queue
             m.submodules[f"{name}_mover"] = mover
             m.d.comb += [
@@ -167,7 +175,11 @@ class MemoryChannel(wiring.Component):
                 ]
             first_reader += lanes
             under_way.append(mover.under_way)
-        m.d.comb += core.loads_under_way.eq(Cat(*under_way).any())
+            windows_read.append(mover.windows_read)
+        m.d.comb += [
+            core.loads_under_way.eq(Cat(*under_way).any()),
+            core.window_bytes.eq(sum(windows_read)),
+        ]
 
     def _deliver(self, m, destination, mover):
         """Beats to the core; to the vector slots a row at a time, its bytes counted."""

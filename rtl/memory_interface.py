@@ -43,6 +43,8 @@ class MemorySignature(wiring.Signature):
         Data of some load (store) has not arrived yet.
     request_bytes, request_transactions : In
         Real bytes and bus transactions of the request that starts in this cycle.
+    window_bytes : In
+        Bytes of convolution windows, padding left out, that are put together in this cycle.
     """
 
     def __init__(self, design):
@@ -63,4 +65,5 @@ class MemorySignature(wiring.Signature):
             "stores_under_way": In(1),
             "request_bytes": In(COST_BITS),
             "request_transactions": In(COST_BITS),
+            "window_bytes": In(COST_BITS),
         })

@@ -5,6 +5,7 @@ from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .commands import beat_layout, slot_words
+from .vector_commands import matrix_pieces
 
 __all__ = ["OperandSlots"]
 
@@ -28,7 +29,7 @@ class OperandSlots(wiring.Component):
         Load data, `buffer_port_rows` rows a beat; its tag says where it goes.
     take, take_slot : In
         A load takes this slot in this cycle. Only when it is not `taken`.
-    handoff_write : In(buffer_port_rows), handoff_slot, handoff_row, handoff_data : In
+    handoff_write : In(matrix_pieces), handoff_slot, handoff_row, handoff_data : In
         For each bit of `handoff_write` the hand-off writes a row, of the same place in the arrays
         `handoff_row` and `handoff_data`; to another slot than a beat that comes in this cycle.
         These rows differ modulo `buffer_port_rows`.
@@ -50,7 +51,7 @@ class OperandSlots(wiring.Component):
     def __init__(self, *, design):
         self._design = design
         self._row_bits = design.rows * design.activation_bits
-        slots, port = design.input_slots, design.buffer_port_rows
+        slots, port = design.input_slots, matrix_pieces(design)
         super().__init__({
             "i": In(stream.Signature(beat_layout(design, self._row_bits), always_ready=True)),
             "take": In(1),

@@ -13,9 +13,11 @@ from typing import NamedTuple
 from amaranth import signed
 from amaranth.lib import data, enum
 
+from .checks import ceil_div
+
 __all__ = ["Direction", "Handoff", "Operand", "VectorCommand", "VectorOp", "handoff_layout",
-           "operand_slot", "output_slot", "scratch_slot", "vector_element_bits", "vector_layout",
-           "vector_slot_elements", "vector_slots"]
+           "matrix_pieces", "operand_slot", "output_slot", "scratch_slot", "vector_element_bits",
+           "vector_layout", "vector_slot_elements", "vector_slots"]
 
 SHIFT_BITS = 6
 IMMEDIATE_BITS = 32  # signed
@@ -113,9 +115,9 @@ class Handoff(NamedTuple):
     The matrix side holds the row in pieces of `cols` (bank) or `rows` (operand slot) elements:
     piece p of row r lies at accumulator or slot row `row` + p * `piece_pitch` + r. The vector
     side holds row r at `address` + r * `pitch`, see the top of this file. An element counts
-    `element_bytes` on the interface. To the matrix unit `buffer_port_rows` pieces of a row go at
-    a time, each to another row modulo that number: where a row has more than one piece,
-    `piece_pitch` % `buffer_port_rows` must be 1 % `buffer_port_rows`.
+    `element_bytes` on the interface. To the matrix unit :func:`matrix_pieces` pieces of a row go
+    at a time; if that is more than one, each goes to another row modulo `buffer_port_rows`:
+    `piece_pitch` % `buffer_port_rows` must be 1.
 
     To the vector unit: the accumulator is divided by 2**`shift`, rounded half up, and with
     `narrow` saturated to `score_bits`, the least number left out. The bank must be full and is
@@ -141,6 +143,15 @@ class Handoff(NamedTuple):
     narrow: int = 0
     take: int = 0
     last: int = 1
+
+
+def matrix_pieces(design):
+    """Pieces of `rows` elements that go to the operand slots in one beat.
+
+    As many as the interface takes in a cycle, rounded up, at most `buffer_port_rows`.
+    """
+    piece_bytes = design.rows * ceil_div(design.probability_bits, 8)
+    return min(design.buffer_port_rows, ceil_div(design.handoff_bytes_per_cycle, piece_bytes))
 
 
 def vector_slots(design):

@@ -92,9 +92,9 @@ def _layers(console: Console, result: NetworkResult) -> None:
             count(sum(layer.layer.count for layer in layers)), si(macs, ""),
             si(sum(layer.bytes_read + layer.bytes_written for layer in layers), "B"),
             count(cycles), percent(macs, peak * cycles), percent(cycles, result.cycles))
-    for name, number, what in result.omitted:
-        table.add_row(Text(name), Text(f"{what}: not simulated"), count(number), "-", "-", "-",
-                      "-", "-", style="dim")
+    for entry in result.omitted:
+        table.add_row(Text(entry.name), Text(f"{entry.what}: not simulated"), count(entry.count),
+                      "-", "-", "-", "-", "-", style="dim")
     table.add_row("total", "", count(sum(layer.layer.count for layer in result.layers)),
                   si(result.useful_macs, ""), si(result.bytes_read + result.bytes_written, "B"),
                   count(result.cycles), percent(result.useful_macs, peak * result.cycles),

@@ -3,7 +3,7 @@
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -14,6 +14,7 @@ from ..rtl.design_fields import unknown_name
 from ..rtl.status import UNITS
 from ..workloads import Attention, Gemm
 from ..workloads.program import Program
+from ..workloads.vector_workload import VectorWorkload
 from .analytic import Estimate, estimate
 from .backends.choice import BACKENDS, MESHES, Backend
 from .backends.run import Progress
@@ -36,7 +37,7 @@ class Workload(Protocol):
     @property
     def useful_macs(self) -> int: ...
 
-    def parts(self) -> list[Gemm] | list[Attention]: ...
+    def parts(self) -> Sequence[Gemm | Attention | VectorWorkload]: ...
 
     def describe(self) -> dict[str, Any]: ...
 
@@ -96,7 +97,7 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
     Parameters
     ----------
     design : Design
-    workload : Gemm, QProjection, Sequence, Attention
+    workload : Gemm, QProjection, Sequence, Attention, Rope, Residual
     level : str
         "rtl": the Amaranth core, cycle by cycle. "cycle": the schedule model, with the same
         cycles and counters. "analytic": closed formulas.

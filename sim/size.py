@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from ..rtl import Design
-from ..workloads import Attention, Gemm
+from ..workloads import Attention, Conv2d, Gemm
 from ..workloads.vector_workload import VectorWorkload
 from .errors import OptionError
 
@@ -13,7 +13,7 @@ __all__ = ["LARGEST_TILES", "check_size"]
 LARGEST_TILES = 3_000_000
 
 
-def check_size(subject: str, design: Design, jobs: Iterable[Gemm | Attention | VectorWorkload],
+def check_size(subject: str, design: Design, jobs: Iterable[Gemm | Attention | Conv2d | VectorWorkload],
                level: str) -> None:
     """Refuse workloads of more commands than the host holds; formulas take any size.
 
@@ -31,7 +31,7 @@ def check_size(subject: str, design: Design, jobs: Iterable[Gemm | Attention | V
         if isinstance(job, VectorWorkload):
             descriptors += job.descriptors(design)
             continue
-        if isinstance(job, Attention):
+        if isinstance(job, Attention | Conv2d):
             tiles += job.tiles(design)
             continue
         tiling = job.tiling(design)

@@ -1,15 +1,17 @@
 """Random designs and workloads for hypothesis, every field and choice varied."""
 
+import math
+
 import numpy as np
 from hypothesis import strategies as st
 
 from cubewave.rtl import Design, DesignError
 from cubewave.rtl.formats import IntegerFormat
 from cubewave.rtl.memory_timing import MemoryTiming
-from cubewave.workloads import Gemm, Sequence, WorkloadError
+from cubewave.workloads import Attention, Gemm, RandomAttention, Sequence, WorkloadError
 from cubewave.workloads.gemm import RandomGemm
 
-__all__ = ["designs", "gemms", "small", "workloads"]
+__all__ = ["attention_designs", "attentions", "designs", "gemms", "small", "workloads"]
 
 
 def small(*values):
@@ -17,8 +19,8 @@ def small(*values):
 
 
 @st.composite
-def designs(draw):
-    """A small machine; any field may be at its least or off a power of two."""
+def designs(draw, **fixed):
+    """A small machine; any field but those given may be at its least or off a power of two."""
     fields = {
         "dataflow": draw(small("weight_stationary", "output_stationary")),
         "rows": draw(small(1, 2, 3, 4, 5)),
@@ -49,12 +51,19 @@ def designs(draw):
         "handoff_slots": draw(small(2, 1, 3, 4)),
         "score_bits": draw(small(32, 8, 13, 16, 24)),
         "probability_bits": draw(small(16, 8, 11)),
+        "im2col_line_buffer": draw(st.booleans()),
         "clock_hz": draw(small(100_000_000, 1)),
     }
     try:
-        return Design(**fields)
+        return Design(**{**fields, **fixed})
     except DesignError:  # the slot holds no port_rows rows
-        return Design(**{**fields, "slot_bytes": 256})
+        return Design(**{**fields, "slot_bytes": 256, **fixed})
+
+
+def attention_designs():
+    """A small machine that runs attention."""
+    return small(2, 3, 4, 7).flatmap(lambda slots: designs(
+        dataflow="weight_stationary", input_slots=slots))
 
 
 @st.composite
@@ -97,6 +106,7 @@ def _jobs(draw, design, tiles=3, before=None):
         "slices_per_slot": draw(small(None, None, 1, 2, 3)),
         "a_resident": before is None and draw(small(False, False, True)),
         "accumulate": draw(small(False, False, True)),
+        **draw(_epilogues(design)),
     }
     slow = MemoryTiming.of(design).occupancy(256) > 800  # a large product would take very long
     tiles = 1 if slow else tiles
@@ -109,8 +119,23 @@ def _jobs(draw, design, tiles=3, before=None):
     k = _dimension(draw, design.rows, tiles)
     choices = _fitting(design, (m, k, n), choices)
     if draw(small(False, False, True)):
+        if "bias" in choices:
+            rng = np.random.default_rng(draw(st.integers(0, 99)))
+            choices["bias"] = rng.integers(*IntegerFormat.of(design).accumulator_range(), size=n,
+                                           endpoint=True) >> draw(small(0, 8))
         return _full_range(draw, design, m, k, n, **choices)
     return RandomGemm(m, k, n, draw(st.integers(0, 99)), **choices)
+
+
+@st.composite
+def _epilogues(draw, design):
+    """What the vector unit does with a result, most often nothing."""
+    if draw(small(True, True, True, False)):
+        return {}
+    requantize = (draw(small(1, 77, 1 << 20)), draw(small(0, 7, 20)),
+                  draw(st.integers(2, design.accumulator_bits)))
+    return {"bias": draw(small(None, "random")), "relu": draw(st.booleans()),
+            "requantize": draw(small(None, requantize))}
 
 
 def _fitting(design, shape, choices):
@@ -125,8 +150,68 @@ def _fitting(design, shape, choices):
 
 
 @st.composite
+def attentions(draw, design):
+    """Attention that fits the design, mostly of random operands that a command line can tell.
+
+    The others are of the full range, so that accumulators overflow now and then.
+    """
+    heads = draw(small(1, 1, 2, 4))
+    choices = {
+        "rows": draw(small(1, 2, 3, 5, 8)), "keys": draw(small(1, 2, 3, 5, 7, 9, 13)),
+        "head_dim": draw(small(1, 2, 3, 5, 8)), "heads": heads,
+        "kv_heads": draw(small(*(count for count in (1, 2, 4) if heads % count == 0))),
+        "causal": draw(st.booleans()), "scale": draw(small(None, None, 0.01, 3.0)),
+        "rows_per_group": draw(small(None, None, 1, 2, 3)),
+        "block_keys": draw(small(None, None, 1, 2, 4, 5, 7)),
+        "resident": draw(small(False, False, False, True)),
+        "store_output": draw(small(True, True, True, False)),
+    }
+    seed, hidden = draw(st.integers(0, 99)), draw(small(None, None, 0.2, 0.5, 0.9))
+    full_range = draw(small(False, False, True))
+    while True:
+        try:
+            workload = _attention(design, choices, seed, hidden, full_range)
+            workload.program(design, contents=False)
+            return workload
+        except WorkloadError as error:  # the message begins with the name
+            name = str(error).split()[0]
+            if name == "attention" and choices.get("block_keys"):
+                del choices["block_keys"]
+            elif name == "attention" and choices["head_dim"] > 1:
+                choices["head_dim"] = 1
+            elif name == "accumulator_bits":
+                full_range = True
+            elif name == "scale" and choices["scale"] != math.ulp(1):
+                choices["scale"] = math.ulp(1)
+            elif name in ("rows_per_group", "block_keys", "resident"):
+                del choices[name]
+            else:
+                raise
+
+
+def _attention(design, choices, seed, hidden, full_range):
+    """Attention of random operands; `hidden` is the part of the scores that a mask hides."""
+    rng = np.random.default_rng(seed)
+    rows, keys = choices["rows"], choices["keys"]
+    mask = None if hidden is None else rng.random((rows, keys)) >= hidden
+    if not full_range:
+        return RandomAttention(**choices, mask=mask, seed=seed)
+    format = IntegerFormat.of(design)
+    wide = choices["kv_heads"] * choices["head_dim"]
+    operands = [rng.integers(*limits, size=size, endpoint=True) for limits, size in (
+        (format.activation_range(False), (rows, choices["heads"] * choices["head_dim"])),
+        (format.weight_range(), (keys, wide)), (format.weight_range(), (keys, wide)))]
+    rest = {name: value for name, value in choices.items()
+            if name not in ("rows", "keys", "head_dim")}
+    return Attention(*operands, **rest, mask=mask)
+
+
+@st.composite
 def workloads(draw, design, tiles=3):
-    """A product, or a sequence of two or three, that the design takes."""
+    """A product, a sequence of two or three, or attention, that the design takes."""
+    attends = design.dataflow == "weight_stationary" and design.input_slots > 1
+    if attends and draw(small(False, False, False, False, True)):
+        return draw(attentions(design))
     jobs = [draw(_jobs(design, tiles))]
     for _ in range(draw(small(0, 0, 0, 0, 1, 2))):
         jobs.append(draw(_jobs(design, tiles, jobs[-1])))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..rtl import Design
-from ..rtl.vector_commands import vector_slot_elements
+from ..rtl.vector_commands import matrix_pieces, vector_slot_elements
 from .errors import WorkloadError
 
 __all__ = ["AttentionPlan", "AttentionShape", "Item", "SCRATCH_AREAS", "Span"]
@@ -97,9 +97,12 @@ class AttentionPlan:
     @classmethod
     def _stream(cls, design: Design, shape: AttentionShape,
                 group_rows: int | None) -> "AttentionPlan":
-        """Blocks as large as fit beside the rows of a group."""
-        step = min(shape.keys, max(design.rows, design.cols))
-        fits = cls._largest(design, shape, step)
+        """Blocks as large as fit beside the rows of a group; whole tiles, if those fit."""
+        steps = (max(design.rows, design.cols), min(design.rows, design.cols), 1)
+        for step in (min(shape.keys, step) for step in steps):
+            fits = cls._largest(design, shape, step)
+            if fits >= (group_rows or 1):
+                break
         rows = group_rows or fits
         block = step
         while rows and block + step <= shape.keys and cls._largest(
@@ -133,7 +136,7 @@ class AttentionPlan:
         queries = design.slot_rows // -(-shape.head_dim // design.rows) // port * port
         pieces = -(-block // design.rows)
         values = design.slot_rows // pieces
-        if pieces > 1:
+        if pieces > 1 and matrix_pieces(design) > 1:
             values = (values - 1) // port * port + 1
         return min(shape.rows, design.accumulator_rows // max(score_tiles, value_tiles),
                    queries, values, scratch)
@@ -141,8 +144,8 @@ class AttentionPlan:
     def value_pitch(self, item: Item) -> int:
         """Slot rows from a piece of an item's probabilities to the next one."""
         rows, port = item.rows.size, self.design.buffer_port_rows
-        if item.block.size <= self.design.rows:
-            return rows  # one piece
+        if item.block.size <= self.design.rows or matrix_pieces(self.design) == 1:
+            return rows
         return -(-(rows - 1) // port) * port + 1
 
     @staticmethod

@@ -1,6 +1,8 @@
 """Builds the commands of matrix products."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -11,7 +13,38 @@ from .epilogue import Epilogue
 from .program import Output, Program
 from .tiling import Slice, Tile, Tiling
 
-__all__ = ["GemmBuilder", "keep_shapes", "row_bytes"]
+__all__ = ["GemmBuilder", "StoredRows", "keep_shapes", "row_bytes"]
+
+
+class OperandRows(Protocol):
+    """Where the rows of A come from."""
+
+    def load(self, tiling: Tiling, part: Slice) -> Load:
+        """The load of a slice, into any slot; asked for in the order of the program."""
+
+
+@dataclass(frozen=True)
+class StoredRows:
+    """The rows of A in memory, each tile by tile in whole bytes.
+
+    Attributes
+    ----------
+    base, stride : int
+        Address of the first row; bytes from row to row.
+    bits : int
+        Of an element.
+    """
+    base: int
+    stride: int
+    bits: int
+
+    def load(self, tiling: Tiling, part: Slice) -> Load:
+        tiles = tiling.operand_columns
+        return Load(
+            Destination.OPERAND,
+            self.base + part.rows.start * self.stride
+            + part.column * row_bytes(tiles[0].size, self.bits),
+            part.rows.size, row_bytes(tiles[part.column].size, self.bits), self.stride)
 
 
 @dataclass
@@ -53,12 +86,27 @@ class GemmBuilder:
         self._jobs: list[ArrayJob] = []
         self._biases: dict[int, Load] = {}          # by the weight tile that they come before
         self._handed_over = 0                       # output tiles
+        self._first: list[Load] = []                # before all others
 
-    def add(self, tiling: Tiling, operands: tuple[np.ndarray, np.ndarray] | None, *,
+    @property
+    def program(self) -> Program:
+        """The program; its loads and jobs come with :meth:`finish`."""
+        return self._program
+
+    def load_first(self, loads: Iterable[Load]) -> None:
+        """Put loads before all of those of the products."""
+        self._first.extend(loads)
+
+    def add(self, tiling: Tiling, operands: tuple[np.ndarray | None, np.ndarray] | None, *,
             unsigned: bool, resident: bool, store: bool, accumulate: bool,
-            epilogue: Epilogue | None = None, bias: np.ndarray | None = None) -> None:
-        """Append one product, a and b of `operands` or of any contents; see :class:`Gemm`."""
-        product = self._place_product(tiling, operands, store, epilogue, bias)
+            epilogue: Epilogue | None = None, bias: np.ndarray | None = None,
+            rows: OperandRows | None = None, result: tuple[int, int] | None = None) -> None:
+        """Append one product, a and b of `operands` or of any contents; see :class:`Gemm`.
+
+        Without `rows`, a is put into memory; without `result`, address and bytes from row to
+        row, the result has a place of its own, and is an output of the program.
+        """
+        product = self._place_product(tiling, operands, store, epilogue, bias, rows, result)
         result_goes = 2 if epilogue is not None else int(store)
         first_filling = len(self._fillings)
         held: dict[Slice, tuple[_Filling, int]] = {}
@@ -112,7 +160,7 @@ class GemmBuilder:
             if weights is not None:
                 program.loads.append(weights)
         program.preload = keep_shapes(program.preload)
-        program.loads = keep_shapes(program.loads)
+        program.loads = keep_shapes([*self._first, *program.loads])
         return program
 
     def _position(self, filling: _Filling, index: int) -> int:
@@ -141,29 +189,33 @@ class GemmBuilder:
             take_bank=int(first_k and fields["new_weights"]),
             finish_bank=int(last_k and fields["last_use"]), **fields)
 
-    def _place_product(self, tiling: Tiling, operands: tuple[np.ndarray, np.ndarray] | None,
-                       store: bool, epilogue: Epilogue | None,
-                       bias: np.ndarray | None) -> "_Product":
+    def _place_product(self, tiling: Tiling,
+                       operands: tuple[np.ndarray | None, np.ndarray] | None,
+                       store: bool, epilogue: Epilogue | None, bias: np.ndarray | None,
+                       rows: OperandRows | None, result: tuple[int, int] | None) -> "_Product":
         design, format, program = self._design, self._format, self._program
         a, b = (None, None) if operands is None else operands
-        a_rows = tiling.m
-        if tiling.output_stationary:
-            a_rows, a = tiling.k, None if a is None else a.T
-        a_base, a_stride = self._place(a, a_rows, tiling.operand_columns, format.activation_bits)
+        if rows is None:
+            height = tiling.k if tiling.output_stationary else tiling.m
+            if tiling.output_stationary and a is not None:
+                a = a.T
+            rows = StoredRows(*self._place(a, height, tiling.operand_columns,
+                                           format.activation_bits), format.activation_bits)
         b_base, b_stride = self._place(b, tiling.k, tiling.n_tiles, format.weight_bits)
         element = design.result_element_bytes
-        bias_base = c_base = 0
+        bias_base = 0
         if epilogue is not None:
             element = epilogue.element_bytes(design)
             if bias is not None:
                 bias_base = program.place_image(epilogue.bias_image(design, bias))
             elif epilogue.biased:
                 bias_base = program.place(tiling.n * design.result_element_bytes)
-        if store:
-            c_base = program.place(tiling.m * tiling.n * element)
-            program.outputs.append(Output(c_base, tiling.m, tiling.n, element))
-        return _Product(tiling, a_base, a_stride, b_base, b_stride, c_base, element, epilogue,
-                        bias_base)
+        if result is None:
+            result = 0, tiling.n * element
+            if store:
+                result = program.place(tiling.m * tiling.n * element), tiling.n * element
+                program.outputs.append(Output(result[0], tiling.m, tiling.n, element))
+        return _Product(tiling, rows, b_base, b_stride, *result, element, epilogue, bias_base)
 
     def _place(self, matrix: np.ndarray | None, rows: int, tiles: list[Tile],
                bits: int) -> tuple[int, int]:
@@ -204,18 +256,9 @@ class GemmBuilder:
             self._fillings.append(_Filling(number % tiling.slots, available))
         filling = self._fillings[-1]
         row = len(filling.loads) * -(-tiling.slice_rows // port) * port
-        elements = tiling.operand_columns[part.column].size
-        filling.loads.append(Load(
-            Destination.OPERAND,
-            product.a_base + part.rows.start * product.a_stride
-            + part.column * self._column_bytes(tiling),
-            part.rows.size, row_bytes(elements, self._format.activation_bits), product.a_stride,
+        filling.loads.append(product.rows.load(tiling, part)._replace(
             slot=filling.slot, word=row // port))
         return filling, row
-
-    def _column_bytes(self, tiling: Tiling) -> int:
-        """Bytes of a full column tile of the operand in memory."""
-        return row_bytes(tiling.operand_columns[0].size, self._format.activation_bits)
 
     def _add_job(self, filling: _Filling, row: int, job: ArrayJob) -> None:
         number = len(self._jobs)
@@ -227,10 +270,10 @@ class GemmBuilder:
 
     def _add_store(self, product: "_Product", bank: int, acc_row: int, block: Tile,
                    columns: Tile) -> None:
-        element, n = product.element_bytes, product.tiling.n
+        element = product.element_bytes
         store = Store(bank, acc_row, block.size,
-                      product.c_base + (block.start * n + columns.start) * element,
-                      columns.size * element, n * element)
+                      product.c_base + block.start * product.c_stride + columns.start * element,
+                      columns.size * element, product.c_stride)
         if product.epilogue is not None:
             slot = self._add_epilogue(product, product.epilogue, bank, acc_row, block, columns)
             store = store._replace(bank=slot, acc_row=0, vector=1, pitch=columns.size,
@@ -257,11 +300,11 @@ class GemmBuilder:
 class _Product:
     """Where the matrices of one product lie: addresses and row strides in bytes."""
     tiling: Tiling
-    a_base: int
-    a_stride: int
+    rows: OperandRows                 # of A
     b_base: int
     b_stride: int
     c_base: int
+    c_stride: int
     element_bytes: int                # of the result
     epilogue: Epilogue | None
     bias_base: int

@@ -4,7 +4,7 @@ import copy
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from .attention import Attention, RandomAttention
 from .checks import check_integer
@@ -70,7 +70,8 @@ class Layer:
         return macs - 2 * seen * shape.head_dim * shape.heads
 
 
-class Omitted(NamedTuple):
+@dataclass(frozen=True)
+class Omitted:
     """An operator of the model that is not simulated: its name, how often, what it is."""
     name: str
     count: int

@@ -83,9 +83,12 @@ class Program:
         self.memory_bytes = base + nbytes
         return base
 
+    def put(self, base: int, data: np.ndarray) -> None:
+        """Put a uint8 array into memory that has been reserved."""
+        self.images.append(MemoryImage(base, np.ascontiguousarray(data, np.uint8).reshape(-1)))
+
     def place_image(self, data: np.ndarray) -> int:
         """Put a uint8 array into memory; returns its address."""
-        flat = np.ascontiguousarray(data, dtype=np.uint8).reshape(-1)
-        base = self.place(flat.size)
-        self.images.append(MemoryImage(base, flat))
+        base = self.place(data.size)
+        self.put(base, data)
         return base

@@ -27,6 +27,7 @@ from .operands import check_range, integer_matrix
 from .parameters import LARGEST, Parameter, WorkloadSpec, option_text
 from .registry_attention import ATTENTION
 from .registry_networks import NETWORKS
+from .registry_vector import VECTOR
 from .tiling import ORDERS
 
 __all__ = ["WORKLOADS", "Parameter", "WorkloadSpec", "build", "read_npy"]
@@ -208,5 +209,6 @@ WORKLOADS = {spec.name: spec for spec in (
                  "integers that cannot overflow", (*_sizes(16, 4096, 4096), *CHOICES),
                  _q_projection),
     ATTENTION,
+    *VECTOR,
     *NETWORKS,
 )}

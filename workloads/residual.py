@@ -130,8 +130,9 @@ class Residual(VectorWorkload):
         a_slot = number % results
         b_slot = results + number % (vector_slots(design) - results)
         element = element_bytes(self.element_bits(design))
-        shape = {"rows": rows, "bytes_per_row": elements * element,
-                 "row_stride": elements * element, "pitch": elements, "element_bytes": element}
+        shape: dict[str, Any] = {
+            "rows": rows, "bytes_per_row": elements * element, "row_stride": elements * element,
+            "pitch": elements, "element_bytes": element}
         loads = [Load(Destination.VECTOR, base + start * element, slot=slot, take=1, last=1,
                       **shape) for base, slot in zip(bases, (a_slot, b_slot))]
         store = Store(a_slot, 0, base=bases[2] + start * element, vector=1, wait=1, **shape)
@@ -142,7 +143,7 @@ class Residual(VectorWorkload):
         """Add and saturate. The rows of a unit adjoin: what all have is one row each."""
         units, bits = design.vector_units, self.element_bits(design)
         alike, rest = divmod(rows, units)
-        shapes: list[dict[str, int]] = []
+        shapes: list[dict[str, Any]] = []
         if alike:
             shapes.append({"rows": units, "length": alike * elements})
         if rest:

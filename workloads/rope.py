@@ -228,9 +228,10 @@ class Rope(VectorWorkload):
         for word, row, pair, half, elements in self._pieces(design, first, size):
             column = first[0] * self.head_dim + half * (self.head_dim // 2) + pair
             place = (row * self.heads * self.head_dim + column) * element
-            shape = {"rows": size.heads, "bytes_per_row": elements * element,
-                     "row_stride": self.head_dim * element,
-                     "pitch": 2 * size.positions * size.pairs, "element_bytes": element}
+            shape: dict[str, Any] = {
+                "rows": size.heads, "bytes_per_row": elements * element,
+                "row_stride": self.head_dim * element,
+                "pitch": 2 * size.positions * size.pairs, "element_bytes": element}
             loads.append(Load(Destination.VECTOR, x + place, slot=slot, word=word, **shape))
             stores.append(Store(slot, word, base=result + place, vector=1, keep=1, **shape))
             entry = row * self.head_dim + half * (self.head_dim // 2) + pair
@@ -258,8 +259,8 @@ class Rope(VectorWorkload):
                   size: _Sizes) -> list[VectorCommand]:
         """Four products into the scratch slots, their sums back, and one rounding of both."""
         length = size.positions * size.pairs
-        shape = {"rows": size.heads, "length": length, "a_pitch": 2 * length,
-                 "d_pitch": 2 * length}
+        shape: dict[str, Any] = {"rows": size.heads, "length": length, "a_pitch": 2 * length,
+                                 "d_pitch": 2 * length}
         left, right = scratch_slot(design, 0), scratch_slot(design, 1)
 
         def multiply(half: int, coefficient: int, to: int, place: int) -> VectorCommand:

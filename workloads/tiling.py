@@ -9,7 +9,7 @@ from ..rtl import Design
 from ..rtl.formats import OUTPUT_STATIONARY_TERMS
 from .errors import WorkloadError
 
-__all__ = ["ORDERS", "Slice", "Tile", "Tiling"]
+__all__ = ["ORDERS", "Slice", "Tile", "Tiling", "cut"]
 
 #: Loop orders of the output tiles, outer loop first; K is always the innermost.
 ORDERS = ("mn", "nm")
@@ -27,7 +27,8 @@ class Slice(NamedTuple):
     column: int
 
 
-def _cut(total: int, step: int) -> list[Tile]:
+def cut(total: int, step: int) -> list[Tile]:
+    """Parts of a dimension, the last of which may be smaller."""
     return [Tile(start, min(step, total - start)) for start in range(0, total, step)]
 
 
@@ -103,7 +104,7 @@ class Tiling:
         port = design.buffer_port_rows
         capacity = design.slot_rows // (-(-slice_rows // port) * port)
         parts = [1 if output_stationary else -(-block.size // slice_rows)
-                 for block in _cut(m, m_tile)]
+                 for block in cut(m, m_tile)]
         slices = -(-k // k_tile) * sum(parts)
         even = min(capacity, -(-slices // design.input_slots))
         slices_per_slot = _choice("slices_per_slot", slices_per_slot, even, capacity)
@@ -112,15 +113,15 @@ class Tiling:
 
     @cached_property
     def m_blocks(self) -> list[Tile]:
-        return _cut(self.m, self.m_tile)
+        return cut(self.m, self.m_tile)
 
     @cached_property
     def k_tiles(self) -> list[Tile]:
-        return _cut(self.k, self.k_tile)
+        return cut(self.k, self.k_tile)
 
     @cached_property
     def n_tiles(self) -> list[Tile]:
-        return _cut(self.n, self.cols)
+        return cut(self.n, self.cols)
 
     @cached_property
     def update_tiles(self) -> list[Tile]:
@@ -150,7 +151,7 @@ class Tiling:
         if self.output_stationary:
             return [Slice(inner, block_index)]
         return [Slice(Tile(block.start + part.start, part.size), k_index)
-                for part in _cut(block.size, self.slice_rows)]
+                for part in cut(block.size, self.slice_rows)]
 
     def output_tiles(self) -> Iterator[tuple[int, int]]:
         """Indices of M block and N tile of every output tile, in program order."""

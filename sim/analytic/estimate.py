@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 
 from ...rtl import Design
 from ...workloads.attention import Attention
+from ...workloads.conv2d import Conv2d
 from ...workloads.gemm import Gemm
 from ...workloads.vector_workload import VectorWorkload
 from .attention import add_attention
+from .conv2d import add_conv2d
 from .gemm import add_gemm
 from .vector_work import add_vector_workload
 
@@ -26,7 +28,7 @@ class Estimate:
     counts : dict of str to int
         Expected counters: useful_macs (chapter 4.1.1: M K N), bytes_read, bytes_written,
         transactions, activation_rows, weight_rows, accumulator_rows, loads, stores,
-        vector_commands, handoffs, handoff_bytes, exchange_bytes.
+        vector_commands, handoffs, handoff_bytes, exchange_bytes, window_bytes.
     resources : dict of str to int
         Cycles for which each resource is needed, if nothing else ever delays it: "array" (one
         activation row per cycle), "weight_shift" (one weight row per cycle; without double
@@ -49,7 +51,7 @@ class Estimate:
         return max(self.resources, key=lambda name: self.resources[name])
 
 
-def estimate(design: Design, jobs: Iterable[Gemm | Attention | VectorWorkload],
+def estimate(design: Design, jobs: Iterable[Gemm | Attention | Conv2d | VectorWorkload],
              timing: str = "rtl") -> Estimate:
     """The estimate of jobs that run one after another; times of a resource add up.
 
@@ -61,6 +63,8 @@ def estimate(design: Design, jobs: Iterable[Gemm | Attention | VectorWorkload],
     for job in jobs:
         if isinstance(job, Attention):
             add_attention(total.counts, total.resources, design, job, timing)
+        elif isinstance(job, Conv2d):
+            add_conv2d(total.counts, total.resources, design, job, timing)
         elif isinstance(job, VectorWorkload):
             add_vector_workload(total.counts, total.resources, design, job, timing)
         else:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...rtl import Design
+from ...rtl.commands import Destination, Load
 from ...rtl.handoff import duration
 from ...rtl.matrix_unit import MatrixUnit
 from ...rtl.memory_timing import MemoryTiming
@@ -15,16 +16,27 @@ from ...workloads.gemm import Gemm
 from ...workloads.ideal import handoff_cycles, vector_job_cycles
 from ...workloads.tiling import Tile, Tiling
 
-__all__ = ["add_gemm"]
+__all__ = ["Traffic", "add_gemm", "add_operand_rows", "add_product", "add_result"]
 
 
 def add_gemm(counts: Counter, resources: Counter, design: Design, job: Gemm,
              timing: str = "rtl") -> None:
     """Add a product to expected counters and resource times; see :class:`Estimate`."""
     tiling = job.tiling(design)
-    m, k, n = job.shape
-    counts["useful_macs"] += m * k * n
-    counts.update(vector_commands=0, handoffs=0, handoff_bytes=0, exchange_bytes=0)
+    traffic = Traffic(counts, resources, MemoryTiming.of(design))
+    add_product(traffic, design, tiling, timing)
+    if not job.a_resident:
+        add_operand_rows(traffic, design, tiling)
+    if job.store_output:
+        add_result(traffic, design, tiling, job.epilogue, timing)
+
+
+def add_product(traffic: "Traffic", design: Design, tiling: Tiling, timing: str) -> None:
+    """Work and weights of a product."""
+    counts, resources = traffic.counts, traffic.resources
+    counts["useful_macs"] += tiling.m * tiling.k * tiling.n
+    counts.update(vector_commands=0, handoffs=0, handoff_bytes=0, exchange_bytes=0,
+                  window_bytes=0)
     (_add_output_stationary if tiling.output_stationary else _add_weight_stationary)(
         counts, resources, design, tiling)
     if timing == "ideal":
@@ -32,27 +44,33 @@ def add_gemm(counts: Counter, resources: Counter, design: Design, job: Gemm,
         tiles = (len(tiling.m_blocks) if tiling.output_stationary
                  else len(tiling.k_tiles)) * len(tiling.n_tiles)
         resources["array"] += _textbook_cycles(design, tiling) - rows * tiles
-    traffic = _Traffic(counts, resources, MemoryTiming.of(design))
-    if not job.a_resident:
-        stride = _row_bytes(tiling.operand_columns, design.activation_bits)
-        for rows, count in _slice_rows(tiling).items():
-            for elements, columns_count in _sizes(tiling.operand_columns).items():
-                traffic.add("operand_port", count * columns_count * tiling.a_reads, rows,
-                            -(-elements * design.activation_bits // 8), stride)
     stride = _row_bytes(tiling.n_tiles, design.weight_bits)
     for elements, count in _sizes(tiling.n_tiles).items():
         for inner, inner_count in _sizes(tiling.k_tiles).items():
             traffic.add("weight_port", count * inner_count * tiling.b_reads, inner,
                         -(-elements * design.weight_bits // 8), stride)
-    if job.store_output:
-        element = design.result_element_bytes
-        if job.epilogue is not None:
-            element = job.epilogue.element_bytes(design)
-            _add_epilogue(design, job.epilogue, tiling, traffic, timing)
-        for size, count in _sizes(tiling.m_blocks).items():
-            for elements, columns_count in _sizes(tiling.n_tiles).items():
-                traffic.add("store", count * columns_count, size, elements * element,
-                            n * element)
+
+
+def add_operand_rows(traffic: "Traffic", design: Design, tiling: Tiling) -> None:
+    """Loads of the rows of A that lie in memory."""
+    stride = _row_bytes(tiling.operand_columns, design.activation_bits)
+    for rows, count in _slice_rows(tiling).items():
+        for elements, columns_count in _sizes(tiling.operand_columns).items():
+            traffic.add("operand_port", count * columns_count * tiling.a_reads, rows,
+                        -(-elements * design.activation_bits // 8), stride)
+
+
+def add_result(traffic: "Traffic", design: Design, tiling: Tiling, epilogue: Epilogue | None,
+               timing: str, row_elements: int | None = None) -> None:
+    """Stores of the result, whose rows have `row_elements` elements, all of N unless given."""
+    element = design.result_element_bytes
+    if epilogue is not None:
+        element = epilogue.element_bytes(design)
+        _add_epilogue(design, epilogue, tiling, traffic, timing)
+    for size, count in _sizes(tiling.m_blocks).items():
+        for elements, columns_count in _sizes(tiling.n_tiles).items():
+            traffic.add("store", count * columns_count, size, elements * element,
+                        (row_elements or tiling.n) * element)
 
 
 def _textbook_cycles(design: Design, tiling: Tiling) -> int:
@@ -112,7 +130,7 @@ def _add_output_stationary(counts: Counter, resources: Counter, design: Design,
     resources.update(array=pairs, results=results)
 
 
-def _add_epilogue(design: Design, epilogue: Epilogue, tiling: Tiling, traffic: "_Traffic",
+def _add_epilogue(design: Design, epilogue: Epilogue, tiling: Tiling, traffic: "Traffic",
                   timing: str) -> None:
     """Every tile of the result goes over the hand-off and through the vector unit."""
     counts = traffic.counts
@@ -140,18 +158,28 @@ def _add_epilogue(design: Design, epilogue: Epilogue, tiling: Tiling, traffic: "
 
 
 @dataclass
-class _Traffic:
+class Traffic:
     """Adds `count` equal descriptors to an estimate."""
     counts: Counter
     resources: Counter
     timing: MemoryTiming
 
     def add(self, kind: str, count: int, rows: int, bytes_per_row: int, row_stride: int) -> None:
-        counts, resources = self.counts, self.resources
         nbytes = rows * bytes_per_row
-        counts["transactions"] += count * self.timing.transactions(rows, bytes_per_row,
-                                                                   row_stride)
-        resources["memory"] += count * self.timing.occupancy(nbytes)
+        self._add(kind, count, nbytes, self.timing.beats(rows),
+                  self.timing.transactions(rows, bytes_per_row, row_stride))
+
+    def add_load(self, kind: str, load: Load) -> None:
+        """A load of windows, or one that sets their geometry."""
+        vector = load.destination is Destination.VECTOR
+        beats = self.timing.beats(load.rows, vector, load.segments)
+        self._add(kind, 1, load.nbytes, beats, self.timing.load_transactions(load))
+
+    def _add(self, kind: str, count: int, nbytes: int, beats: int, transactions: int) -> None:
+        counts, resources = self.counts, self.resources
+        occupancy = self.timing.occupancy(nbytes)
+        counts["transactions"] += count * transactions
+        resources["memory"] += count * occupancy
         if kind == "store":
             counts["stores"] += count
             counts["bytes_written"] += count * nbytes
@@ -159,4 +187,4 @@ class _Traffic:
             counts["loads"] += count
             counts["bytes_read"] += count * nbytes
             if kind != "bias":  # the vector slots' port is never the limit
-                resources[kind] += count * self.timing.hold(nbytes, rows)
+                resources[kind] += count * max(occupancy, beats)

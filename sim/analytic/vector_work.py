@@ -3,7 +3,7 @@
 from collections import Counter
 
 from ...rtl import Design
-from ...rtl.commands import Destination
+from ...rtl.commands import Load, Store
 from ...rtl.memory_timing import MemoryTiming
 from ...rtl.vector_unit import beats
 from ...workloads.ideal import vector_job_cycles
@@ -24,13 +24,13 @@ def add_vector_workload(counts: Counter, resources: Counter, design: Design,
     counts.update(useful_macs=0, activation_rows=0, weight_rows=0, accumulator_rows=0, handoffs=0,
                   handoff_bytes=0, exchange_bytes=0)
     for block, number in job.kinds(design):
-        for command in (*block.loads, *block.stores):
+        descriptors: list[Load | Store] = [*block.loads, *block.stores]
+        for command in descriptors:
             nbytes = command.rows * command.bytes_per_row
             counts["transactions"] += number * memory.transactions(
                 command.rows, command.bytes_per_row, command.row_stride)
             resources["memory"] += number * memory.occupancy(nbytes)
         for load in block.loads:
-            assert load.destination is Destination.VECTOR
             nbytes = load.rows * load.bytes_per_row
             counts["bytes_read"] += number * nbytes
             resources["vector_port"] += number * memory.hold(nbytes, load.rows, vector=True)

@@ -1,6 +1,6 @@
 """The part of loader and store in the schedule: they share the memory channel."""
 
-from ...rtl.commands import Destination, Load
+from ...rtl.commands import Destination, Load, WindowRegister
 from ...workloads.program import Program
 from .buffers import BEFORE, Buffers, Time
 from .durations import Durations
@@ -27,7 +27,8 @@ class Channel:
         self._store_first = False
         self._store_head = durations.first_command
         self._room = BEFORE
-        self._shape: list[tuple[int, int, tuple[int, int]]] = [(0, 0, (0, 0))] * len(Destination)
+        self._shape: list[tuple[tuple | None, tuple[int, int]]] = [
+            (None, (0, 0))] * len(Destination)  # of the last load to each, and its cost
         for load in program.preload:
             self._preload(load)
 
@@ -97,10 +98,12 @@ class Channel:
         plan, buffers, durations = self._plan, self._buffers, self._durations
         load = self._loads[len(plan.load_start)]
         port = load.destination.value
-        rows, nbytes, cost = self._shape[port]
-        if (rows, nbytes) != (load.rows, load.bytes_per_row):
+        shape, cost = self._shape[port]
+        now = (load.rows, load.bytes_per_row, load.window, load.bytes, load.segments,
+               load.configure)
+        if shape != now:
             cost = durations.load(load)
-            self._shape[port] = load.rows, load.bytes_per_row, cost
+            self._shape[port] = now, cost
         occupancy, hold = cost
         start = max(request, self._free, self._port_free[port])
         self._store_first = store is not None and store <= start
@@ -111,6 +114,8 @@ class Channel:
         plan.load_hold.append(hold)
         plan.load_room.append(self._room)
         arrived = start + hold + self._latency
+        if load.configure is not WindowRegister.NONE:
+            return  # nothing arrives, and no slot is taken
         if load.destination is Destination.WEIGHT:
             buffers.whole.append(arrived + durations.weight_arrival)
         elif load.destination is Destination.OPERAND:

@@ -39,7 +39,7 @@ class Commands:
     def load(self, number: int) -> Described:
         load = self._program.loads[number]
         found = {"load": number, "destination": load.destination.name.lower(),
-                 "bytes": load.rows * load.bytes_per_row}
+                 "bytes": load.nbytes}
         if load.destination is Destination.WEIGHT:
             return None, {**found, "tile": self._tile_of_load[number]}
         return None, {**found, "slot": load.slot}

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ...rtl.commands import Destination
+from ...rtl.commands import Destination, WindowRegister
 from ...rtl.status import UNITS
+from ...rtl.window_format import Windows
 from ...workloads.program import Program
 from .activity import Activity
 from .durations import Durations
@@ -66,10 +67,23 @@ def _work(program: Program, durations: Durations) -> Mapping[str, int]:
         "exchange_bytes": handoff_bytes if staged else 0,
         "loads": len(program.loads),
         "stores": len(program.stores),
-        "bytes_read": sum(load.rows * load.bytes_per_row for load in program.loads),
+        "bytes_read": sum(load.nbytes for load in program.loads),
+        "window_bytes": _window_bytes(program, durations),
         "bytes_written": sum(store.rows * store.bytes_per_row for store in program.stores),
-        "transactions": sum(memory.transactions(load.rows, load.bytes_per_row, load.row_stride)
-                            for load in program.loads)
+        "transactions": sum(memory.load_transactions(load) for load in program.loads)
         + sum(memory.transactions(store.rows, store.bytes_per_row, store.row_stride)
               for store in program.stores),
     }
+
+
+def _window_bytes(program: Program, durations: Durations) -> int:
+    """Bytes of convolution windows, as the commands set them up."""
+    transposed = durations.design.dataflow == "output_stationary"
+    windows = {each: Windows(transposed) for each in Destination}
+    nbytes = 0
+    for load in program.loads:
+        if load.configure is not WindowRegister.NONE:
+            windows[load.destination].configure(load)
+        elif load.window:
+            nbytes += windows[load.destination].reads(load).nbytes
+    return nbytes

@@ -127,6 +127,8 @@ class _Walk:
             event, taken = getattr(self, f"_before_{event.kind}")(event)
             steps += taken
             time -= sum(step.cycles for step in taken)
+        if time != first:
+            raise ValueError(f"the path begins in cycle {time}, the run in cycle {first}")
         return [step for step in reversed(steps) if step.cycles]
 
     def _first_start(self) -> int:

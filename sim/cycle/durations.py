@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ...rtl import Design
 from ...rtl.accumulator import Accumulators
-from ...rtl.commands import ArrayJob, Destination, Load, Store
+from ...rtl.commands import ArrayJob, Destination, Load, Store, WindowRegister
 from ...rtl.handoff import HandoffUnit, duration
 from ...rtl.matrix_unit import MatrixUnit
 from ...rtl.memory_channel import MemoryChannel
@@ -96,11 +96,11 @@ class Durations:
 
     def load(self, load: Load) -> tuple[int, int]:
         """Occupancy of the channel and hold of the write port."""
-        nbytes = load.rows * load.bytes_per_row
+        nbytes, vector = load.nbytes, load.destination is Destination.VECTOR
         occupancy = self.memory.occupancy(nbytes)
-        if load.destination is Destination.VECTOR:
-            return occupancy, max(occupancy, load.rows)
-        return occupancy, self.memory.hold(nbytes, load.rows)
+        if load.configure is not WindowRegister.NONE:
+            return occupancy, occupancy
+        return occupancy, max(occupancy, self.memory.beats(load.rows, vector, load.segments))
 
     def handoff(self, command: Handoff) -> int:
         """Cycles for which a transfer holds the interface (chapter 4.4.3)."""

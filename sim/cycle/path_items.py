@@ -45,7 +45,7 @@ def path_items(path: list[Step], program: Program, ideal: Durations, ideal_span:
 
     Every step of the path is compared with what the same step takes ideally: a service its ideal
     duration, the commands of a vector job that the path runs through the duration of the job, and
-    a latency nothing, but the memory's, which is the same. With these the path is one of the ways
+    a latency nothing, but the memory's. With these the path is one of the ways
     from the start to the end of the program. If another way takes longer ideally, the last item
     says by how much. (It can also take less, where the memory then serves loads and stores in
     another order.)
@@ -70,8 +70,8 @@ def _differences(path: list[Step], program: Program,
         services = 0
         for step in steps:
             if step.kind == "latency":
-                same = step.cycles if step.unit == "loader" and step.name in _SAME else 0
-                yield step.unit, step.name, step.kind, step.cycles - same
+                yield (step.unit, step.name, step.kind,
+                       step.cycles - _ideal_latency(step, program, ideal))
             elif first >= 0:
                 services += step.cycles
             else:
@@ -82,4 +82,9 @@ def _differences(path: list[Step], program: Program,
             yield "vector", "elements", "service", services - ideal.vector_job(job)
 
 
-_SAME = ("memory", "request")
+def _ideal_latency(step: Step, program: Program, ideal: Durations) -> int:
+    """The memory has its latency, and one request follows another, with any timing."""
+    if step.unit == "store":
+        _occupancy, hold, complete = ideal.store(program.stores[step.number])
+        return complete - hold
+    return step.cycles if step.unit == "loader" and step.name in ("memory", "request") else 0

@@ -8,7 +8,7 @@ from .header import file_header, module_header
 from .modules import ExportedModule, distinct_modules
 from .verilog import verilog_modules
 
-__all__ = ["Export", "export_component"]
+__all__ = ["Export", "export_component", "export_fragment"]
 
 
 class Export:
@@ -41,7 +41,12 @@ def export_component(component: wiring.Component, design: Design, name: str) -> 
     name : str
         Of the component; tells its module from variants of its class within it.
     """
-    modules = distinct_modules(Fragment.get(component, None), name)
+    return export_fragment(Fragment.get(component, None), design, name)
+
+
+def export_fragment(fragment: Fragment, design: Design, name: str) -> Export:
+    """Likewise of an elaborated component, which is used up."""
+    modules = distinct_modules(fragment, name)
     texts = verilog_modules(modules)
     lines = file_header(modules, design.to_dict(), name)
     sections = ["\n".join(lines)]

@@ -14,10 +14,12 @@ from amaranth.hdl._nir import Netlist
 from .names import tidy_names
 from .parts import Port, component_of, ports
 
-__all__ = ["CLOCKING", "instance", "module_text"]
+__all__ = ["CLOCKING", "has_port", "instance", "module_text"]
 
 #: The ports that a component with registers has beside those of its signature.
 CLOCKING = {"clk": ClockSignal, "rst": ResetSignal}
+
+_READ_INIT = re.compile(r"(parameter \\INIT_VALUE \d+')(x+)$", re.MULTILINE)
 
 
 def module_text(fragment: Fragment, name: str) -> str:
@@ -38,7 +40,9 @@ def module_text(fragment: Fragment, name: str) -> str:
         if not checker.is_empty(place):
             rtlil.ModuleEmitter(builder.module(".".join(module.name), src_loc=module.src_loc),
                                 netlist, module, names, empty_checker=checker).emit()
-    return _in_order(tidy_names(str(builder)), [*CLOCKING, *found])
+    # pysim's read ports show zeros before their first read.
+    text = _READ_INIT.sub(lambda match: match[1] + "0" * len(match[2]), str(builder))
+    return _in_order(tidy_names(text), [*CLOCKING, *found])
 
 
 def instance(fragment: Fragment, name: str, module: str, text: str) -> Instance:

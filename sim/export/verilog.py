@@ -13,8 +13,8 @@ from .parts import ports
 __all__ = ["verilog_modules"]
 
 # A full proc leaves no process: `always @*` would wait for a change of its inputs, which
-# constants never have, and which initial values are not in SystemVerilog. pmuxtree writes
-# choices as ?: instead of functions, whose cases overlap.
+# constants never have, and which initial values are not in SystemVerilog. Without parallel cases
+# the cases of a choice do not overlap.
 _SCRIPT = """\
 read_rtlil design.il
 hierarchy -check -top {top}
@@ -29,6 +29,9 @@ _PORT = re.compile(r"^  (input|output) (?:\[[^\]]+\] )?(\w+);\n", re.MULTILINE)
 _VARIABLE = re.compile(r"^  (wire|reg) (\[[^\]]+\] )?(\w+)(?: = ([^;]+))?;\n", re.MULTILINE)
 _MEMORY_ROWS = re.compile(r"^  initial begin\n((?:    (\w+)\[\d+\] = [^;]+;\n)+)  end\n",
                           re.MULTILINE)
+_FUNCTION = re.compile(r"^  function .*?^  endfunction\n", re.MULTILINE | re.DOTALL)
+_ARGUMENTS = {"a": "value_of_none", "b": "values_to_choose", "s": "one_hot"}
+_ARGUMENT = re.compile(r"\b[abs]\b")
 _MEMORY_ROW = re.compile(r"    (\w+)\[(\d+)\] = ([^;]+);\n")
 
 
@@ -64,7 +67,13 @@ def _module(module: ExportedModule, body: str) -> str:
     order = [*CLOCKING, *(port.name for port in ports(module.component))]
     head = ",\n".join(heads[name] for name in order if name in heads)
     body = _MEMORY_ROWS.sub(_memory_loops, body)
+    body = _FUNCTION.sub(_choice, body)
     return f"module {module.name} (\n{head}\n);\n{''.join(initials)}{body}endmodule\n"
+
+
+def _choice(match: re.Match[str]) -> str:
+    """A function that chooses one of several values; its arguments hide no signal."""
+    return _ARGUMENT.sub(lambda argument: _ARGUMENTS[argument[0]], match[0])
 
 
 def _memory_loops(match: re.Match[str]) -> str:

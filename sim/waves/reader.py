@@ -37,7 +37,8 @@ NEEDED = frozenset([
       for name in ("valid", "ready", "payload__rows", "payload__bytes_per_row")),
     *(f"{queue}{name}" for queue in (_VECTOR, _HANDOFF) for name in ("valid", "ready")),
     "machine.core.handoff.bytes",
-    f"{_MEMORY}request_transactions", f"{_MEMORY}loads_under_way",
+    *(f"{_LOAD}payload__{name}" for name in ("window", "configure", "bytes")),
+    f"{_MEMORY}window_bytes", f"{_MEMORY}request_transactions", f"{_MEMORY}loads_under_way",
     f"{_MEMORY}stores_under_way",
 ])
 
@@ -194,11 +195,15 @@ def _count_descriptors(waves: Waveform) -> Mapping[str, int]:
     starts = {kind: _transfers(waves, kind) for kind in (_LOAD, _STORE)}
     nbytes = {kind: waves[f"{kind}payload__rows"] * waves[f"{kind}payload__bytes_per_row"]
               for kind in starts}
+    window, configure = (waves[f"{_LOAD}payload__{name}"] for name in ("window", "configure"))
+    nbytes[_LOAD] = np.where(window, waves[f"{_LOAD}payload__bytes"],
+                             np.where(configure, 0, nbytes[_LOAD]))
     return {
         "loads": int(np.sum(starts[_LOAD])),
         "stores": int(np.sum(starts[_STORE])),
         "bytes_read": int(np.sum(starts[_LOAD] * nbytes[_LOAD])),
         "bytes_written": int(np.sum(starts[_STORE] * nbytes[_STORE])),
+        "window_bytes": int(np.sum(waves[f"{_MEMORY}window_bytes"])),
         "transactions": int(np.sum((starts[_LOAD] | starts[_STORE])
                                    * waves[f"{_MEMORY}request_transactions"])),
     }

@@ -15,6 +15,11 @@ DESIGN = Design(rows=5, cols=8, activation_bits=4, weight_bits=7, accumulator_bi
 SMALLEST = Design(rows=1, cols=1, input_slots=1, slot_bytes=1, accumulator_banks=1,
                   accumulator_rows=1, accumulator_bits=16)
 ADDRESS = (1 << 40) - 1
+# Of convolution windows. 7 + 6 bits hold the bytes of all rows; up to max(rows, cols) segments.
+WINDOW = {"window": 1, "configure": 5, "bytes": 13, "segments": 4, "y": 18, "x": 18, "column": 16,
+          "tap": 16, "run": 16, "skip": 17}
+# Slot, word and pitch of the greater ones, the vector slots: 8 of 72 elements; bytes of an element.
+TAG = 3 + 7 + 1 + 7 + 3
 
 
 def widths(layout):
@@ -31,14 +36,17 @@ def test_sizes_of_the_design():
 
 @pytest.mark.parametrize("layout,command,sizes", [
     (c.load_layout, c.Load, {
-        "destination": 1, "base": 40, "rows": 4, "bytes_per_row": 3, "row_stride": 40,
-        "keep_shape": 1, "slot": 3, "word": 3, "take": 1, "last": 1}),
+        "destination": 2, "base": 40, "rows": 7, "bytes_per_row": 6, "row_stride": 40,
+        "keep_shape": 1, "slot": 3, "word": 7, "take": 1, "last": 1, "pitch": 7,
+        "element_bytes": 3, **WINDOW}),
     (c.array_layout, c.ArrayJob, {
         "rows": 4, "slot": 3, "row": 4, "bank": 2, "acc_row": 4, "inner": 3, "outer": 4,
         **dict.fromkeys(("new_weights", "last_use", "free_slot", "unsigned", "accumulate",
-                         "take_bank", "finish_bank", "store"), 1)}),
+                         "take_bank", "finish_bank"), 1),
+        "store": 2, **dict.fromkeys(("group", "take_group", "free_group"), 1)}),
     (c.store_layout, c.Store, {
-        "bank": 2, "acc_row": 4, "rows": 4, "base": 40, "bytes_per_row": 5, "row_stride": 40}),
+        "bank": 3, "acc_row": 7, "rows": 4, "base": 40, "bytes_per_row": 6, "row_stride": 40,
+        "vector": 1, "pitch": 7, "element_bytes": 3, "wait": 1, "keep": 1}),
 ])
 def test_command_layouts(layout, command, sizes):
     """Fields in the order of the tuple, each just wide enough for its largest value."""
@@ -48,8 +56,11 @@ def test_command_layouts(layout, command, sizes):
 
 @pytest.mark.parametrize("design,layout,command", [
     (DESIGN, c.load_layout, c.Load(c.Destination.OPERAND, ADDRESS, 10, 7, ADDRESS, 1, 4, 4, 1, 1)),
-    (DESIGN, c.array_layout, c.ArrayJob(10, 4, 9, 2, 8, 5, 8, 1, 1, 1, 1, 1, 1, 1, 1)),
+    (DESIGN, c.load_layout, c.Load(c.Destination.VECTOR, ADDRESS, 72, 56, ADDRESS, 1, 7, 71, 1, 1,
+                                   72, 7)),
+    (DESIGN, c.array_layout, c.ArrayJob(10, 4, 9, 2, 8, 5, 8, 1, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1)),
     (DESIGN, c.store_layout, c.Store(2, 8, 9, ADDRESS, 24, ADDRESS)),
+    (DESIGN, c.store_layout, c.Store(7, 71, 9, ADDRESS, 56, ADDRESS, 1, 72, 7, 1, 1)),
     (SMALLEST, c.load_layout, c.Load(c.Destination.WEIGHT, 7, 1, 1, 7)),
     (SMALLEST, c.array_layout, c.ArrayJob(1, 0, 0, 0, 0, 1, 1)),
     (SMALLEST, c.store_layout, c.Store(0, 0, 1, 7, 2, 7)),
@@ -63,7 +74,8 @@ def test_more_weight_rows_than_slot_rows():
     """A load holds a whole weight tile even where a slot has fewer rows."""
     design = Design(rows=9, cols=1, slot_bytes=9)
     assert design.slot_rows == 1
-    assert widths(c.load_layout(design))["rows"] == 4
+    load = c.Load(c.Destination.WEIGHT, 0, 9, 1, 1)
+    assert c.load_layout(design).const(load._asdict()).rows == 9
 
 
 def test_defaults_of_a_load():
@@ -73,20 +85,21 @@ def test_defaults_of_a_load():
 
 def test_defaults_of_a_job():
     job = c.ArrayJob(rows=1, slot=0, row=0, bank=0, acc_row=0, inner=1, outer=1)
-    assert job[7:] == (1, 1, 0, 0, 0, 0, 0, 1)
+    assert job[7:] == (1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0)
 
 
 def test_requests_beats_and_rows():
     assert widths(c.request_layout(DESIGN, "load")) == {
-        "destination": 1, "base": 40, "rows": 4, "bytes_per_row": 3, "row_stride": 40,
-        "tag": 3 + 3 + 1}
+        "destination": 2, "base": 40, "rows": 7, "bytes_per_row": 6, "row_stride": 40,
+        "tag": TAG, **WINDOW}
     assert widths(c.request_layout(DESIGN, "store")) == {
-        "base": 40, "rows": 4, "bytes_per_row": 5, "row_stride": 40}
+        "base": 40, "rows": 4, "bytes_per_row": 6, "row_stride": 40}
     assert c.operand_tag(DESIGN) == data.StructLayout(
-        {"slot": range(5), "word": range(5), "last": 1})
+        {"slot": range(8), "word": range(72), "last": 1, "pitch": range(73),
+         "element_bytes": range(8)})
     assert widths(c.beat_layout(DESIGN, 20)) == {
-        "rows": 40, "count": 2, "first": 1, "last": 1, "tag": 7}
-    assert widths(c.row_layout(DESIGN)) == {"address": 40, "bytes": 5, "data": 192}
+        "rows": 40, "count": 2, "first": 1, "last": 1, "tag": TAG}
+    assert widths(c.row_layout(DESIGN)) == {"address": 40, "bytes": 6, "data": 256}
 
 
 def test_numbers_of_the_statuses():
@@ -97,4 +110,7 @@ def test_numbers_of_the_statuses():
         "loader": {"IDLE": 0, "BUSY": 1, "DRAIN": 2, "SLOT": 3, "FIFO": 4, "STORE": 5, "PORT": 6},
         "array": {"IDLE": 0, "BUSY": 1, "DRAIN": 2, "FILL": 3, "ACCUMULATOR": 4, "OPERANDS": 5,
                   "WEIGHT_SHIFT": 6, "WEIGHTS": 7, "OUTPUT": 8},
+        "vector": {"IDLE": 0, "BUSY": 1, "DRAIN": 2, "INPUT": 3, "PIPELINE": 4},
+        "handoff": {"IDLE": 0, "BUSY": 1, "DRAIN": 2, "SCORES": 3, "SLOT": 4, "PROBABILITIES": 5,
+                    "OPERANDS": 6},
         "store": {"IDLE": 0, "BUSY": 1, "DRAIN": 2, "RESULT": 3, "MEMORY": 4}}

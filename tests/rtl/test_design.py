@@ -124,8 +124,8 @@ def test_a_slot_holds_what_its_port_writes_at_once():
 
 
 def test_unknown_keyword():
-    with pytest.raises(TypeError, match="lanes"):
-        Design(lanes=4)
+    with pytest.raises(TypeError, match="wheels"):
+        Design(wheels=4)
 
 
 # Normal form

@@ -15,6 +15,7 @@ from cubewave.rtl.status import HandoffStatus
 from cubewave.rtl.vector_commands import (
     Direction,
     Handoff,
+    matrix_pieces,
     vector_element_bits,
     vector_slot_elements,
     vector_slots,
@@ -42,7 +43,7 @@ def make(rows=3, cols=2, **fields):
 
 
 def beat_elements(design, direction):
-    return design.cols if direction is TO_VECTOR else design.rows * design.buffer_port_rows
+    return design.cols if direction is TO_VECTOR else design.rows * matrix_pieces(design)
 
 
 def half_up(value):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from cubewave.rtl import Design
 from cubewave.rtl.operand_slots import OperandSlots
+from cubewave.rtl.vector_commands import matrix_pieces
 
 WATCH = ["taken", "ready", "o"]
 
@@ -88,11 +89,11 @@ class Model:
             return None
         slot, rows = self.handed_off, self.rows[self.handed_off]
         if self._happens(1):
-            port, lanes = self.design.buffer_port_rows, list(range(self.design.buffer_port_rows))
-            rng.shuffle(lanes)
+            port, most = self.design.buffer_port_rows, matrix_pieces(self.design)
+            lanes = rng.sample(range(port), most)
             places = [rng.randrange(lane, self.design.slot_rows, port) for lane in lanes]
             contents = [rng.randrange(1 << 24) for _ in lanes]
-            write = rng.randrange(1, 1 << port)
+            write = rng.randrange(1, 1 << most)
             inputs.update(handoff_write=write, handoff_slot=slot, handoff_row=places,
                           handoff_data=contents)
             rows.update((row, value) for number, (row, value) in enumerate(zip(places, contents))
@@ -134,8 +135,8 @@ class Model:
         inputs |= {"handoff_take": 0, "handoff_take_slot": rng.randrange(slots),
                    "handoff_ready": 0, "handoff_ready_slot": rng.randrange(slots),
                    "handoff_write": 0, "handoff_slot": rng.randrange(slots),
-                   "handoff_row": [0] * self.design.buffer_port_rows,
-                   "handoff_data": [5] * self.design.buffer_port_rows}
+                   "handoff_row": [0] * matrix_pieces(self.design),
+                   "handoff_data": [5] * matrix_pieces(self.design)}
         ready = self._hand_off(inputs)
         if ready is not None:
             self.ready.add(ready)

@@ -21,6 +21,7 @@ from ..watchdog import MOVES
 from .boxes import mangle
 from .cache import Cache, cache_folder
 from .compiler import BuildError, Compiler, last_lines, run_yosys, runtime_folder
+from .conversions import replace_conversions
 from .memories import replace_memories
 from .sources import source_folder
 from .stand_ins import StandIns
@@ -106,6 +107,7 @@ def write_sources(machine: Machine, watched: Watched, mesh: str, folder: Path) -
     ports |= {name: (signal, PortDirection.Output)
               for name, signal in zip(names, watched.signals)}
     fragment = Fragment.get(machine, stand_ins)
+    stand_ins.boxes.extend(replace_conversions(fragment, machine.core.design))
     stand_ins.boxes.extend(replace_memories(fragment))
     text = _convert(fragment, ports)
     (folder / "machine.il").write_text(stand_ins.rtlil() + text, encoding="utf-8")

@@ -1,4 +1,5 @@
 // Runs a machine by itself. Follows the generated machine and `CUBEWAVE_*` definitions.
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>

@@ -95,3 +95,29 @@ static inline uint64_t kernel_wide(const uint8_t *from, int first, int width) {
   for (int i = begin; i < end; i++) bits |= static_cast<uint64_t>(from[i]) << (8 * (i - begin));
   return bits >> (first % 8) & ((1ull << width) - 1);
 }
+
+// As `kernel_wide`, signed.
+static inline int64_t kernel_signed(const uint8_t *from, int first, int width) {
+  const uint64_t sign = 1ull << (width - 1);
+  return static_cast<int64_t>((kernel_wide(from, first, width) ^ sign) - sign);
+}
+
+// Write the lowest `width` bits (64 at most) of a value to bit `first` on.
+static inline void kernel_put(uint8_t *to, int first, int width, uint64_t value) {
+  while (width > 0) {
+    const int place = first % 8, part = width < 8 - place ? width : 8 - place;
+    const auto mask = static_cast<uint8_t>(((1 << part) - 1) << place);
+    to[first / 8] = static_cast<uint8_t>((to[first / 8] & ~mask) | (value << place & mask));
+    value >>= part;
+    first += part;
+    width -= part;
+  }
+}
+
+// Packed signed values of `from_width` bits as ones of `to_width` bits; both at most 57.
+static inline void kernel_resize(uint8_t *to, int to_width, const uint8_t *from, int from_width,
+                                 int count) {
+  for (int i = 0; i < count; i++)
+    kernel_put(to, i * to_width, to_width,
+               static_cast<uint64_t>(kernel_signed(from, i * from_width, from_width)));
+}

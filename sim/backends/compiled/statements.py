@@ -27,7 +27,7 @@ from .expressions import (
     matches,
 )
 
-__all__ = ["Block", "Register"]
+__all__ = ["Block", "Register", "without"]
 
 
 @dataclass(frozen=True)
@@ -290,3 +290,24 @@ def _within(statement, signals):
             for patterns, body, src_loc in statement.cases])
     else:
         yield statement
+
+
+def without(statements, target):
+    """The statements but for those that assign to `target`, a signal or a slice of one."""
+    for statement in statements:
+        if isinstance(statement, Switch):
+            yield Switch(statement.test, [
+                (patterns, list(without(body, target)), src_loc)
+                for patterns, body, src_loc in statement.cases])
+        elif not _is_same(statement.lhs, target):
+            yield statement
+
+
+def _is_same(lhs, target):
+    """Whether `lhs` is (a slice of) the signal, or the slice, `target`."""
+    while isinstance(lhs, Operator) and lhs.operator in ("u", "s"):
+        lhs, = lhs.operands
+    if isinstance(target, Signal):
+        return lhs is target or (isinstance(lhs, Slice) and _is_same(lhs.value, target))
+    return (isinstance(lhs, Slice) and lhs.value is target.value
+            and lhs.start == target.start and lhs.stop == target.stop)

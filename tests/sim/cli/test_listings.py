@@ -9,6 +9,7 @@ from cubewave.rtl import Design
 from cubewave.rtl.design_fields import FIELDS
 from cubewave.rtl.presets import PRESETS
 from cubewave.sim.simulation import LEVELS
+from cubewave.workloads.minilm import MiniLM
 from cubewave.workloads.registry import WORKLOADS, build
 
 
@@ -59,8 +60,8 @@ def test_workloads(cubewave):
     text = printed(cubewave("workloads"))
     for spec in WORKLOADS.values():
         assert f"{spec.name}  {spec.description.split()[0]}" in text
-    assert "m                5        1 to 1048576 rows     rows of a" in text
-    assert "k                4096     1 to 1048576 columns  columns of a, rows of b" in text
+    assert "m                5        1 to 1048576 rows      rows of a" in text
+    assert "k                4096     1 to 1048576 columns   columns of a, rows of b" in text
     one = printed(cubewave("workloads", "q-projection"))
     assert one.startswith("q-projection") and "gemm" not in one
 
@@ -75,11 +76,14 @@ def test_workloads_as_json(cubewave):
 
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_every_parameter_has_a_default(name):
+    if name == "attention-head" and MiniLM.folder() is None:
+        pytest.skip("no weights")
     workload = build(name, {})
     listed = {parameter.name: parameter.default for parameter in WORKLOADS[name].parameters
               if parameter.default is not None}
     described = workload.describe()
-    assert {key: described[key] for key in listed} == listed
+    left_out = {"relu": False}  # parts of an epilogue are described where there are any
+    assert {key: {**left_out, **described}[key] for key in listed} == listed
     spelled = {parameter.name: parameter.default_text for parameter in WORKLOADS[name].parameters
                if parameter.default is not None}
     assert build(name, spelled).describe() == described

@@ -7,12 +7,15 @@ import pytest
 from cubewave.rtl import Design
 from cubewave.rtl.accumulator import Accumulators
 from cubewave.rtl.commands import ArrayJob, Destination, Load, Store
+from cubewave.rtl.handoff import HandoffUnit
 from cubewave.rtl.matrix_unit import MatrixUnit
 from cubewave.rtl.memory_channel import MemoryChannel
 from cubewave.rtl.memory_timing import MemoryTiming
 from cubewave.rtl.operand_slots import OperandSlots
 from cubewave.rtl.output_control import sum_interval, tile_interval
 from cubewave.rtl.queue import Queue
+from cubewave.rtl.vector_fill import VectorFill
+from cubewave.rtl.vector_unit import ACCEPT
 from cubewave.rtl.weight_fifo import WeightFifo
 from cubewave.sim.cycle import Durations
 
@@ -25,6 +28,8 @@ def test_timing_rtl_is_what_the_components_say():
         DESIGN, MemoryTiming.of(DESIGN), first_command=Queue.LATENCY,
         operand_arrival=MemoryChannel.LATENCY + OperandSlots.ARRIVAL,
         weight_arrival=MemoryChannel.LATENCY + WeightFifo.ARRIVAL,
+        vector_arrival=MemoryChannel.LATENCY + VectorFill.ARRIVAL, vector_accept=ACCEPT,
+        handoff_latency=HandoffUnit.LATENCY,
         shift=5, result=MatrixUnit.latency(DESIGN) + 1, textbook=False,
         tile_interval=tile_interval(DESIGN), sum_interval=sum_interval(DESIGN))
 
@@ -39,9 +44,12 @@ def test_the_results_of_an_output_tile_take_rows_cycles():
 
 @pytest.mark.parametrize("component,attribute,changed", [
     (Queue, "LATENCY", {"first_command": 1}),
-    (MemoryChannel, "LATENCY", {"operand_arrival": 1, "weight_arrival": 1}),
+    (MemoryChannel, "LATENCY", {"operand_arrival": 1, "weight_arrival": 1,
+                                "vector_arrival": 1}),
     (OperandSlots, "ARRIVAL", {"operand_arrival": 1}),
     (WeightFifo, "ARRIVAL", {"weight_arrival": 1}),
+    (VectorFill, "ARRIVAL", {"vector_arrival": 1}),
+    (HandoffUnit, "LATENCY", {"handoff_latency": 1}),
 ])
 def test_an_attribute_is_imported_never_copied(monkeypatch, component, attribute, changed):
     """A component that takes a cycle longer changes the model, and only where it should."""
