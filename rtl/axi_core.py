@@ -6,48 +6,45 @@ from amaranth.lib.wiring import In, Out
 
 from .checks import ceil_div
 from .core import Core
+from .memory_interface import MemorySignature
 
 __all__ = ["AxiCore", "axi_ports"]
 
-#: Streams of the wrapper and those of the core that they are.
+#: Streams of commands, and what the core calls them.
 _COMMANDS = {"s_axis_load": "loads", "s_axis_job": "jobs", "s_axis_vector": "vectors",
              "s_axis_handoff": "handoffs", "s_axis_store": "stores"}
-_REQUESTS = {"m_axis_mem_load": "load", "m_axis_mem_store": "store"}
-_BEATS = {"s_axis_mem_weights": "weights", "s_axis_mem_operands": "operands",
-          "s_axis_mem_vectors": "vectors"}
-_ROWS = {"m_axis_mem_rows": "rows"}
-_SIDEBANDS = ("loading", "storing", "store_next", "store_stays", "loads_under_way",
-              "stores_under_way", "request_bytes", "request_transactions")
 
 
-def axi_ports(design):
-    """The ports of :class:`AxiCore`: name -> (flow, bits, port of the core as a path or None).
+def axi_ports(core):
+    """The ports of :class:`AxiCore` around a core: name -> (flow, bits, the core's port as a path).
 
-    None is a ready that is constantly high.
+    The path of a ready that is constantly high is None.
     """
-    core = Core(design=design)
     ports = {}
-
-    def stream(prefix, path, flow, always_ready):
-        payload = Value.cast(_member(core, (*path, "payload")))
-        ports[f"{prefix}_tdata"] = (flow, 8 * ceil_div(len(payload), 8), (*path, "payload"))
-        ports[f"{prefix}_tvalid"] = (flow, 1, (*path, "valid"))
-        if not (always_ready and flow is Out):
-            ports[f"{prefix}_tready"] = (In if flow is Out else Out, 1,
-                                         None if always_ready else (*path, "ready"))
-
     for prefix, name in _COMMANDS.items():
-        stream(prefix, (name,), In, False)
-    for streams, flow, always_ready in ((_REQUESTS, Out, False), (_BEATS, In, True),
-                                        (_ROWS, Out, True)):
-        for prefix, name in streams.items():
-            stream(prefix, ("memory", name), flow, always_ready)
-    for name in _SIDEBANDS:
-        value = Value.cast(_member(core, ("memory", name)))
-        ports[f"mem_{name}"] = (In, len(value), ("memory", name))
-    for name, flow in (("count", In), ("clear", In), ("active", Out), ("overflow", Out)):
-        ports[name] = (flow, 1, (name,))
+        _add_stream(ports, prefix, core, (name,), In)
+    for name, member in MemorySignature(core.design).members.items():
+        path = "memory", name
+        if member.is_signature:
+            prefix = "m_axis_mem_" if member.flow is Out else "s_axis_mem_"
+            _add_stream(ports, prefix + name, core, path, member.flow)
+        else:
+            ports[f"mem_{name}"] = (member.flow, Shape.cast(member.shape).width, path)
+    for name in ("count", "clear", "active", "overflow"):
+        ports[name] = (core.signature.members[name].flow, 1, (name,))
     return ports
+
+
+def _add_stream(ports, prefix, core, path, flow):
+    """A stream of the core; one that is always ready has a constant, or no tready."""
+    payload = Value.cast(_member(core, (*path, "payload")))
+    always_ready = not isinstance(_member(core, (*path, "ready")), Signal)
+    ports[f"{prefix}_tdata"] = (flow, 8 * ceil_div(len(payload), 8), (*path, "payload"))
+    ports[f"{prefix}_tvalid"] = (flow, 1, (*path, "valid"))
+    if not always_ready:
+        ports[f"{prefix}_tready"] = (flow.flip(), 1, (*path, "ready"))
+    elif flow is In:
+        ports[f"{prefix}_tready"] = (Out, 1, None)
 
 
 def _member(component, path):
@@ -83,15 +80,15 @@ class AxiCore(wiring.Component):
     """
 
     def __init__(self, *, design):
-        self._design = design
-        self._ports = axi_ports(design)
+        self.core = Core(design=design)
+        self._ports = axi_ports(self.core)
         super().__init__({name: flow(bits) for name, (flow, bits, _path) in self._ports.items()})
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.core = core = Core(design=self._design)
+        m.submodules.core = self.core
         for name, (flow, _bits, path) in self._ports.items():
             port = getattr(self, name)
-            inside = C(1) if path is None else Value.cast(_member(core, path))
+            inside = C(1) if path is None else Value.cast(_member(self.core, path))
             m.d.comb += inside.eq(port) if flow is In else port.eq(inside)
         return m

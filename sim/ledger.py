@@ -128,7 +128,8 @@ def run_ledger(result: Result | NetworkResult, table: str = "chapter") -> RunLed
     prices = _prices(result.design, energies)
     lines = tuple(LedgerLine(name, amount, "MACs" if name == "useful MACs" else "bytes",
                              prices[name])
-                  for name, amount in amounts.items() if amount or name != "exchange memory")
+                  for name, amount in amounts.items()
+                  if amount or name not in ("convolution windows", "exchange memory"))
     return RunLedger(result.level, result.timing, table, lines, result.cycles,
                      result.useful_macs, result.design.clock_hz)
 
@@ -139,7 +140,8 @@ def _amounts(result: Result) -> dict[str, int]:
     The buffers take what is loaded and give what the array reads: an activation row has `rows`
     elements, a weight row `cols`; an output-stationary array reads a column of `rows`
     activations and a row of `cols` weights. An accumulator update reads and writes a row of
-    `cols` sums; a stored result is read once.
+    `cols` sums; a stored result is read once. Convolution windows are read from the line buffer,
+    which what is loaded fills, and written to where they go.
     """
     design, counters = result.design, result.counters
     activation_row = -(-design.rows * design.activation_bits // 8)
@@ -152,6 +154,7 @@ def _amounts(result: Result) -> dict[str, int]:
         "weight FIFO, read": counters.get("weight_rows", 0) * weight_row,
         "accumulators": (2 * counters.get("accumulator_rows", 0) * sum_row
                          + result.bytes_written),
+        "convolution windows": 2 * counters.get("window_bytes", 0),
         "exchange memory": result.exchange_bytes,
         "useful MACs": result.useful_macs}
 
@@ -170,5 +173,5 @@ def _prices(design: Design, energies: Mapping[str, float]) -> dict[str, float]:
     return {"off-chip memory": energies["off_chip_pj_per_byte"],
             "buffers, written": max(slots, fifo), "operand slots, read": slots,
             "weight FIFO, read": fifo, "accumulators": sums,
-            "exchange memory": energies["sram_mb_pj_per_byte"],
+            "convolution windows": slots, "exchange memory": energies["sram_mb_pj_per_byte"],
             "useful MACs": energies["mac_pj"]}

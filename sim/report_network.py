@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..workloads.attention import Attention
+from ..workloads.conv2d import Conv2d
 from ..workloads.gemm import Gemm
 from ..workloads.reduction import Reduction
 from ..workloads.residual import Residual
@@ -67,10 +68,14 @@ def _product(layers: Sequence[LayerResult]) -> str:
     if isinstance(product, Attention):
         shape = product.shape
         return f"{shape.heads} x {shape.rows}x{shape.head_dim}x{shape.keys}"
+    if isinstance(product, Conv2d):
+        shape = product.shape
+        return ("" if shape.products == 1 else f"{shape.products} x "
+                ) + "x".join(map(str, shape.product))
     if isinstance(product, Rope):
-        return f"{product.rows}x{product.heads * product.head_dim}, vector"
+        return f"{product.rows}x{product.heads * product.head_dim}"
     if isinstance(product, Residual):
-        return f"{product.rows}x{product.columns}, vector"
+        return f"{product.rows}x{product.columns}"
     if isinstance(product, Reduction):
         return f"{product.terms} terms {product.m}x{product.n}, formula"
     return f"{len(product.parts())} products"
@@ -93,8 +98,8 @@ def _layers(console: Console, result: NetworkResult) -> None:
             si(sum(layer.bytes_read + layer.bytes_written for layer in layers), "B"),
             count(cycles), percent(macs, peak * cycles), percent(cycles, result.cycles))
     for entry in result.omitted:
-        table.add_row(Text(entry.name), Text(f"{entry.what}: not simulated"), count(entry.count),
-                      "-", "-", "-", "-", "-", style="dim")
+        table.add_row(Text(entry.name), Text(entry.what), count(entry.count), "-", "-",
+                      "not simulated", "-", "-", style="dim")
     table.add_row("total", "", count(sum(layer.layer.count for layer in result.layers)),
                   si(result.useful_macs, ""), si(result.bytes_read + result.bytes_written, "B"),
                   count(result.cycles), percent(result.useful_macs, peak * result.cycles),

@@ -28,7 +28,7 @@ from .result import SCHEMA, Check
 __all__ = ["DESIGNS", "STUDIES", "StudyCase", "StudyRow", "cases", "run_case", "study_document"]
 
 #: The studies, and the workload that each one is about.
-STUDIES = {"handoff": "attention", "slots": "gemm"}
+STUDIES = {"handoff": "attention", "slots": "gemm", "im2col": "conv2d"}
 
 #: Presets with the machine of the chapter's tables, and what the studies change: a slot of
 #: b200-sm lacks the row that keeps the pieces of 128 rows of probabilities apart.

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from .attention import Attention, RandomAttention
 from .checks import check_integer
+from .conv2d import Conv2d, RandomConv2d
 from .errors import WorkloadError
 from .gemm import Gemm, RandomGemm, Sequence
 from .reduction import Reduction
@@ -18,7 +19,7 @@ from .vector_workload import VectorWorkload
 __all__ = ["Layer", "Network", "Omitted"]
 
 # Their runs do not depend on their elements.
-RANDOM = (RandomAttention, RandomGemm, RandomResidual, RandomRope)
+RANDOM = (RandomAttention, RandomConv2d, RandomGemm, RandomResidual, RandomRope)
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Layer:
     ----------
     name : str
         Need not be unique.
-    product : Gemm, Sequence, Attention, VectorWorkload or Reduction
+    product : Gemm, Sequence, Attention, Conv2d, VectorWorkload or Reduction
         What runs.
     count : int
         Repetitions, which are identical: they are simulated once and counted so often.
@@ -40,7 +41,7 @@ class Layer:
         Layers of the same group share a row of the report; "" is a row of its own.
     """
     name: str
-    product: Gemm | Sequence | Attention | VectorWorkload | Reduction
+    product: Gemm | Sequence | Attention | Conv2d | VectorWorkload | Reduction
     count: int = 1
     masked_macs: int = 0
     group: str = ""

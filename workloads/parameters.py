@@ -38,6 +38,8 @@ class Parameter:
         """The default as it is written on the command line, or the rule."""
         if self.default is None:
             return self.rule
+        if isinstance(self.default, tuple):
+            return ",".join(map(str, self.default))
         return str(self.default).lower() if isinstance(self.default, bool) else str(self.default)
 
     def value(self, text: str) -> Any:

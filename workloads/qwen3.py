@@ -147,7 +147,7 @@ class Qwen3(Network):
                 yield self._attention()
             yield Layer(name, RandomGemm(rows, k, n, self._seed), self._repeat)
             if name in ("o_proj", "down_proj"):
-                yield Layer(f"{name}_residual", residual, self._repeat)
+                yield Layer("residual", residual, self._repeat)
         if self.scope == "model":
             yield Layer("lm_head", RandomGemm(self.batch, model.hidden, model.vocabulary,
                                               self._seed))

@@ -26,6 +26,7 @@ from .gemm import Gemm, QProjection, RandomGemm
 from .operands import check_range, integer_matrix
 from .parameters import LARGEST, Parameter, WorkloadSpec, option_text
 from .registry_attention import ATTENTION
+from .registry_conv2d import CONV2D
 from .registry_networks import NETWORKS
 from .registry_vector import VECTOR
 from .tiling import ORDERS
@@ -208,6 +209,7 @@ WORKLOADS = {spec.name: spec for spec in (
     WorkloadSpec("q-projection", "Qwen3-8B's query projection a[m, 4096] x b[4096, 4096] of random "
                  "integers that cannot overflow", (*_sizes(16, 4096, 4096), *CHOICES),
                  _q_projection),
+    CONV2D,
     ATTENTION,
     *VECTOR,
     *NETWORKS,

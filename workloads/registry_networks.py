@@ -10,6 +10,7 @@ from .moe import MoE
 from .network import Network
 from .parameters import Parameter, WorkloadSpec, integer, option_text
 from .qwen3 import PHASES, SCOPES, Qwen3
+from .resnet50 import IM2COL_LAYERS, ResNet50
 from .split_k import REDUCTIONS, SplitK
 from .topology import EXAMPLE, parse_topology, read_text
 
@@ -33,11 +34,15 @@ class TopologyFile(FieldSpec):
 
 def _topology(options: Options, values: Values, seed: int | None) -> Network:
     if "file" not in options:
-        return parse_topology(EXAMPLE, seed or 0)
+        return parse_topology(EXAMPLE, seed or 0, values["im2col"])
     try:
-        return parse_topology(values["file"], seed or 0)
+        return parse_topology(values["file"], seed or 0, values["im2col"])
     except WorkloadError as error:
         raise WorkloadError(f"{option_text(options, ['file'])}: {error}") from None
+
+
+def _resnet_50(options: Options, values: Values, seed: int | None) -> Network:
+    return ResNet50(**values, seed=seed or 0)
 
 
 def _moe(options: Options, values: Values, seed: int | None) -> MoE:
@@ -65,7 +70,17 @@ NETWORKS = (
     WorkloadSpec("topology", "all layers of a topology file of SCALE-Sim, convolutions or "
                  "products, one after another", (
                      Parameter(TopologyFile("file", "", "layers, in the convolution or the GEMM "
-                                            "layout"), None, "a small example"),), _topology),
+                                            "layout"), None, "a small example"),
+                     Parameter(ChoiceField("im2col", "", "where a convolution's windows come from: "
+                                           "a matrix that is in memory, the loader, or a matrix "
+                                           "that is written to memory first", IM2COL_LAYERS),
+                               "matrix")), _topology),
+    WorkloadSpec("resnet-50", "the convolutions of ResNet-50 at 224x224 pixels, and its last "
+                 "product", (
+                     Parameter(ChoiceField("im2col", "", "as of topology", IM2COL_LAYERS),
+                               IM2COL_LAYERS[0]),
+                     integer("batch", "images", "images at a time", 1, high=1 << 16)),
+                 _resnet_50),
     WorkloadSpec("moe", "one layer of the experts that a batch of tokens goes to, each expert's "
                  "rows filled up to whole tiles", (
                      integer("tokens", "tokens", "rows before routing", 64),

@@ -16,8 +16,9 @@ only, and everything from a cell that begins with "#" on are skipped.
 A convolution becomes its im2col product: M = output height * output width, K = filter height *
 filter width * channels, N = filters. The output has ceil((size - filter + stride) / stride)
 elements in each direction, as in SCALE-Sim: there is no padding (the sizes in the file include
-it), and a last window that reaches beyond the image counts. The product reads the im2col matrix
-from memory, each window in full; a loader that builds it from the image comes with convolutions.
+it), and a last window that reaches beyond the image counts. With im2col "matrix", as SCALE-Sim
+has it, the product reads the im2col matrix from memory, each window in full. With "loader" or
+"memory" the layer is a convolution of the image (:class:`Conv2d`), zeros beyond its edges.
 As in SCALE-Sim a layer whose name holds "DP" is depthwise: one product for each channel.
 
 Also understood: "Stride height" and "Stride width" instead of "Strides"; "Batch size", which must
@@ -33,6 +34,7 @@ from dataclasses import dataclass
 from .errors import WorkloadError
 from .gemm import RandomGemm
 from .network import Layer, Network
+from .resnet50 import IM2COL_LAYERS, convolution_layer
 
 __all__ = ["EXAMPLE", "LAYOUTS", "parse_topology", "read_text", "read_topology"]
 
@@ -99,9 +101,9 @@ class _Row:
             raise self.refuse(column, f"expected {value}, {reason}, not {self.number(column)}")
 
 
-def read_topology(path: str, seed: int = 0) -> Network:
+def read_topology(path: str, seed: int = 0, im2col: str = "matrix") -> Network:
     """The network in a file; see the module."""
-    return parse_topology(read_text(path), seed)
+    return parse_topology(read_text(path), seed, im2col)
 
 
 def read_text(path: str) -> str:
@@ -126,19 +128,27 @@ def read_text(path: str) -> str:
         raise WorkloadError("not a text file; expected a topology file (CSV)") from None
 
 
-def parse_topology(text: str, seed: int = 0) -> Network:
+def parse_topology(text: str, seed: int = 0, im2col: str = "matrix") -> Network:
     """The network that the text of a file describes; see the module."""
+    if im2col not in IM2COL_LAYERS:
+        raise WorkloadError(f"im2col must be one of {', '.join(IM2COL_LAYERS)}, not {im2col!r}")
     lines = _cells(text)
     number, header = next(lines, (1, []))
     layout, columns = _header(number, header)
-    layer = {"convolution": _convolution, "GEMM": _gemm}[layout]
-    layers = [layer(_row(number, cells, columns), seed) for number, cells in lines]
+    layers = []
+    for number, cells in lines:
+        row = _row(number, cells, columns)
+        layers.append(_gemm(row, seed) if layout == "GEMM" else _convolution(row, seed, im2col))
     if not layers:
         raise WorkloadError(f"line {number + 1}: expected a layer ({', '.join(columns)}), but "
                             f"the file ends")
-    return Network("topology", layers, {"layout": layout, "seed": seed},
-                   ["a convolution is its im2col product, read in full from memory"]
-                   if layout == "convolution" else [])
+    notes = {"matrix": "a convolution is its im2col product, read in full from memory",
+             "loader": "a convolution's windows are formed in the loader, from the image",
+             "memory": "a convolution's im2col matrix is written to memory, and read from there"}
+    if layout == "GEMM":
+        return Network("topology", layers, {"layout": layout, "seed": seed})
+    return Network("topology", layers, {"layout": layout, "im2col": im2col, "seed": seed},
+                   [notes[im2col]])
 
 
 def _cells(text: str) -> Iterator[tuple[int, list[str]]]:
@@ -196,7 +206,7 @@ def _row(number: int, cells: list[str], columns: list[str]) -> _Row:
     return _Row(number, {_plain(name): cell for name, cell in zip(names, values) if name})
 
 
-def _convolution(row: _Row, seed: int) -> Layer:
+def _convolution(row: _Row, seed: int, im2col: str) -> Layer:
     name = _named(row, "Layer name")
     image = [row.number(f"IFMAP {side}") for side in ("Height", "Width")]
     window = [row.number(f"Filter {side}") for side in ("Height", "Width")]
@@ -211,10 +221,19 @@ def _convolution(row: _Row, seed: int) -> Layer:
                      for size, part, stride in zip(image, window, strides))
     for column, value in (("Eh", height), ("Ew", width), ("e2", height * width)):
         row.match(column, value, "which the sizes before give")
-    depthwise = "DP" in name
-    inner = window[0] * window[1] * (1 if depthwise else channels)
-    return _layer(row, name, (height * width, inner, filters), seed,
-                  count=channels if depthwise else 1)
+    groups = channels if "DP" in name else 1
+    beyond = [(count - 1) * stride + part - size for count, stride, part, size in
+              zip((height, width), strides, window, image)]
+    shape = {"height": image[0], "width": image[1], "channels": channels,
+             "filters": groups * filters, "kernel": tuple(window), "stride": tuple(strides),
+             "padding": tuple((0, max(0, side)) for side in beyond), "groups": groups}
+    if im2col == "matrix":
+        inner = window[0] * window[1] * channels // groups
+        return _layer(row, name, (height * width, inner, filters), seed, count=groups)
+    try:
+        return convolution_layer(name, shape, im2col=im2col, seed=seed)
+    except WorkloadError as error:
+        raise WorkloadError(f"line {row.line}: {error}") from None
 
 
 def _gemm(row: _Row, seed: int) -> Layer:

@@ -1,11 +1,8 @@
-"""Prepares an elaborated design for pysim: the same circuit with far fewer processes.
+"""Prepares an elaborated design for pysim: the same circuit with fewer signals.
 
-pysim's cost per cycle follows the number of processes and signals. Two rewrites keep every
-register and its value in every cycle, and speed up a mesh of cells several times:
-
-* a signal that combinationally equals another one (`a.eq(b)`, equal shapes, no other driver) is
-  replaced by it everywhere;
-* the clocked statements of all fragments run in one process.
+pysim's cost per cycle follows the number of signals. A signal that combinationally equals
+another one (`a.eq(b)`, equal shapes, no other driver) is replaced by it everywhere; every register
+keeps its value in every cycle.
 """
 
 from amaranth.hdl import Cat, Fragment, Signal
@@ -108,17 +105,9 @@ def _find_aliases(top):
 
 
 def flatten(fragment, keep=()):
-    """Rewrite an elaborated fragment; `keep` are signals that a test bench drives.
-
-    The circuit must have a single clock domain, `sync`, as everything in this project has.
-    """
+    """Rewrite an elaborated fragment; `keep` are signals that a test bench drives."""
     aliases = _find_aliases(fragment)
     for signal in keep:
         aliases.pop(signal, None)
     flat = _Substitution(aliases)(fragment)
-    statements = []
-    for part in fragments(flat):
-        if part is not flat and "sync" in part.statements:
-            statements.extend(part.statements.pop("sync"))
-    flat.add_statements("sync", statements)
     return FlatDesign(flat, aliases)

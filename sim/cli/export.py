@@ -1,7 +1,7 @@
 """`cubewave export`: a component as Verilog, with a test bench of whole runs."""
 
+import contextlib
 import os
-import tempfile
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -53,8 +53,13 @@ def command(workloads: Sequence[str], design: str, settings: Sequence[str], top:
     check_outputs({"-o": output, "--testbench": testbench,
                    "--testbench (the .hex beside it)": stimulus},
                   inputs=[design] if os.path.isfile(design) else [])
-    files = _export(machine, top, output, built, workloads, testbench, stimulus)
+    files, report = _export(machine, top, output, built, workloads, testbench, stimulus)
     _write(files)
+    with output_console(least=80) as console:
+        for name, value in report.items():
+            console.print(f"{name:<9} {value}")
+        for path in files:
+            console.print(f"file      {path}", soft_wrap=True)
 
 
 def _workload(text: str, design: Design) -> Any:
@@ -70,10 +75,17 @@ def _workload(text: str, design: Design) -> Any:
 
 def _export(design: Design, top: str, output: str, workloads: Sequence[Any],
             names: Sequence[str], testbench: str | None, stimulus: str | None
-            ) -> dict[str, Iterable[str]]:
-    """The contents of each file; the summary is printed."""
+            ) -> tuple[dict[str, Iterable[str]], dict[str, str]]:
+    """The contents of each file, and what the command prints about them."""
     from ..backends.run import machine_size
-    from ..export import export_top, has_port, record, stimulus_text, testbench_text
+    from ..export import (
+        CLOCKING,
+        bench_text,
+        export_top,
+        has_port,
+        record,
+        stimulus_text,
+    )
     programs = [workload.program(design) for workload in workloads]
     sizes = [machine_size(design, program) for program in programs]
     lines, commands = (max(size) for size in zip(*sizes)) if sizes else (1 << 10, 1 << 8)
@@ -84,37 +96,34 @@ def _export(design: Design, top: str, output: str, workloads: Sequence[Any],
     except OptionError as error:
         raise OptionError(f"--top {top}: {error}") from None
     files: dict[str, Iterable[str]] = {output: [exported.text]}
-    with output_console(least=80) as console:
-        console.print(f"top       {exported.top}", highlight=False)
-        console.print(f"modules   {len(exported.modules)}", highlight=False)
-        console.print(f"lines     {exported.text.count(chr(10)):,}", highlight=False)
-        if recording is not None and testbench is not None and stimulus is not None:
-            clocking = [name for name in ("clk", "rst")
-                        if has_port(exported.modules[-1].rtlil, name)]
-            files[testbench] = [testbench_text(
-                recording, exported.top, clocking, os.path.basename(stimulus),
-                f"Run: {', '.join(names)}.")]
-            files[stimulus] = stimulus_text(recording)
-            console.print(f"cycles    {len(recording.cycles):,} recorded", highlight=False)
-        for path in files:
-            console.print(f"file      {path}", highlight=False, soft_wrap=True)
-    return files
+    report = {"top": exported.top, "modules": f"{len(exported.modules)}",
+              "lines": f"{exported.text.count(chr(10)):,}"}
+    if recording is not None and testbench is not None and stimulus is not None:
+        clocking = [name for name in CLOCKING if has_port(exported.modules[-1].rtlil, name)]
+        files[testbench] = [bench_text(
+            recording, exported.top, clocking, os.path.basename(stimulus),
+            f"Run: {', '.join(names)}.")]
+        files[stimulus] = stimulus_text(recording)
+        report["cycles"] = f"{len(recording.cycles):,} recorded"
+    return files, report
 
 
 def _write(files: dict[str, Iterable[str]]) -> None:
-    """Write all files; an interrupt leaves those that were there before."""
+    """Write all files; an interrupt before the end leaves those that were there."""
     written: list[tuple[str, str]] = []
     try:
         for path, lines in files.items():
-            with tempfile.NamedTemporaryFile(
-                    "w", encoding="utf-8", newline="\n", delete=False, suffix=".tmp",
-                    dir=os.path.dirname(path) or ".") as file:
-                written.append((file.name, path))
+            path = os.path.realpath(path)
+            is_device = os.path.exists(path) and not os.path.isfile(path)
+            temporary = path if is_device else f"{path}.{os.getpid()}.tmp"
+            if not is_device:
+                written.append((temporary, path))
+            with open(temporary, "w", encoding="utf-8", newline="\n") as file:
                 file.writelines(lines)
         while written:
-            temporary, path = written[0]
-            os.replace(temporary, path)
+            os.replace(*written[0])
             del written[0]
     finally:
         for temporary, _path in written:
-            os.unlink(temporary)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary)

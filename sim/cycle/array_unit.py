@@ -69,7 +69,7 @@ class ArrayUnit:
         if job.take_bank and buffers.bank_free[job.bank] is None:
             return f"accumulator bank {job.bank} to be free"
         if job.take_group and buffers.group_free[job.group] is None:
-            return f"hand-off slot {job.group} to be free"
+            return f"vector slot {job.group} to be free"
         if buffers.slot_ready[job.slot] is None:
             return f"slot {job.slot} to be ready"
         return "its weight tile"

@@ -37,11 +37,13 @@ class VectorSchedule:
 
     def waiting(self) -> str | None:
         """What the command at the head waits for; None without one."""
-        for command in self._commands[len(self._plan.vector_head):]:
-            for waits, slot in ((command.wait_a, command.a_slot),
-                                (command.wait_b, command.b_slot)):
-                if waits and self._buffers.filled[slot] is None:
-                    return f"vector slot {slot} to be filled"
+        for number in range(len(self._plan.vector_head), len(self._commands)):
+            command = self._commands[number]
+            slots = [str(slot) for waits, slot in ((command.wait_a, command.a_slot),
+                                                   (command.wait_b, command.b_slot))
+                     if waits and self._buffers.filled[slot] is None]
+            if slots:
+                return f"vector slot {' and '.join(slots)} to be filled"
         return None
 
     def _filled(self, command: VectorCommand) -> int | None:

@@ -1,10 +1,10 @@
 """Verilog of a design's components, and test benches of recorded runs."""
 
 from .export import Export
-from .netlist import has_port
+from .netlist import CLOCKING, has_port
 from .recording import Column, Recording, record
-from .testbench import stimulus_text, testbench_text
+from .testbench import bench_text, stimulus_text
 from .tops import export_top
 
-__all__ = ["Column", "Export", "Recording", "export_top", "has_port", "record", "stimulus_text",
-           "testbench_text"]
+__all__ = ["CLOCKING", "Column", "Export", "Recording", "bench_text", "export_top", "has_port",
+           "record", "stimulus_text"]

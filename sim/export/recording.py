@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from amaranth.hdl import Fragment
+from amaranth.lib.wiring import In
 
 from ...rtl import Design
 from ...rtl.axi_core import axi_ports
+from ...rtl.core import Core
 from ...rtl.machine import Machine
 from ...workloads.program import Program
 from ..backends.pysim import PysimMachine
@@ -56,7 +58,8 @@ def record(design: Design, programs: Sequence[Program], top: str = "core",
     machine = _Machine(design, lines, commands, recorder)
     machine.programs = programs
     machine.run(programs[0], progress)
-    return _as_axi(design, recorder.recording) if top == AXI_CORE else recorder.recording
+    return (_as_axi(machine.machine.core, recorder.recording) if top == AXI_CORE
+            else recorder.recording)
 
 
 class _Machine(PysimMachine):
@@ -97,12 +100,12 @@ class _PortRecorder:
             keep(tuple(int(value) & mask for value, mask in zip(values, masks)))
 
 
-def _as_axi(design: Design, recording: Recording) -> Recording:
-    """The ports of the AXI core around the recorded core."""
+def _as_axi(core: Core, recording: Recording) -> Recording:
+    """The recording of the AXI core around the recorded core."""
     places = {column.name: place for place, column in enumerate(recording.columns)}
     columns, sources = [], []
-    for name, (flow, bits, path) in axi_ports(design).items():
-        columns.append(Column(name, bits, flow.name == "In"))
+    for name, (flow, bits, path) in axi_ports(core).items():
+        columns.append(Column(name, bits, flow is In))
         sources.append(None if path is None else places["__".join(path)])
     return Recording(columns, [
         tuple(1 if source is None else values[source] for source in sources)

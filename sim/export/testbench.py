@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from .recording import Recording
 
-__all__ = ["stimulus_text", "testbench_text"]
+__all__ = ["stimulus_text", "bench_text"]
 
 _TEXT = """\
 // Test bench of {top}: applies the inputs of {cycles} recorded cycles and compares
@@ -64,7 +64,7 @@ endmodule
 """
 
 
-def testbench_text(recording: Recording, top: str, clocking: list[str], stimulus: str, what: str
+def bench_text(recording: Recording, top: str, clocking: list[str], stimulus: str, what: str
                    ) -> str:
     """The test bench.
 
@@ -87,7 +87,8 @@ def testbench_text(recording: Recording, top: str, clocking: list[str], stimulus
         low = lows[column.is_input]
         lows[column.is_input] += column.bits
         bits = f"[{low + column.bits - 1}:{low}]"
-        connections.append(f"    .{column.name}({'inputs' if column.is_input else 'outputs'}{bits})")
+        vector = "inputs" if column.is_input else "outputs"
+        connections.append(f"    .{column.name}({vector}{bits})")
         if not column.is_input:
             differences.append(
                 f"      if (outputs{bits} !== expected{bits}) $display(\"cycle %0d: {column.name} "

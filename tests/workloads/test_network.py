@@ -15,8 +15,20 @@ from cubewave.sim.cli import main
 from cubewave.sim.network import run
 from cubewave.sim.report_network import print_report
 from cubewave.sim.size import LARGEST_TILES
-from cubewave.workloads import Gemm, Layer, Network, QProjection, Sequence, WorkloadError
+from cubewave.workloads import (
+    Gemm,
+    Layer,
+    Network,
+    QProjection,
+    RandomAttention,
+    RandomResidual,
+    RandomRope,
+    Residual,
+    Sequence,
+    WorkloadError,
+)
 from cubewave.workloads.gemm import RandomGemm
+from cubewave.workloads.network import Omitted
 
 TINY = Design.preset("tiny")
 LEVELS = ("rtl", "cycle", "analytic")
@@ -77,6 +89,30 @@ def test_masked_macs_are_not_useful():
     assert result.layers[0].to_dict()["useful_macs"] == 40
     assert result.shape_efficiency == 40 / 64
     assert result.ok
+
+
+def vector_network():
+    return Network("vector", [
+        Layer("rope", RandomRope(3, 2, 4), 2),
+        Layer("attention", RandomAttention(3, 5, 4, heads=2, causal=True, rows_per_group=2), 3),
+        Layer("residual", RandomResidual(3, 8)), Layer("other", RandomResidual(3, 8, seed=1)),
+        Layer("given", Residual([[1, 2]], [[3, 4]]))], omitted=[Omitted("norm", 4, "3x8")])
+
+
+def test_attention_and_vector_layers_at_every_level():
+    results = [simulate_network(TINY, vector_network(), level=level) for level in LEVELS]
+    rtl, cycle, analytic = results
+    assert all(result.ok and len(result.runs) == 4 for result in results)
+    assert rtl.cycles == cycle.cycles >= analytic.cycles
+    # Rows see 3, 4 and 5 keys; the first group executes 4 for either of its rows.
+    useful = 2 * 4 * 2 * (3 + 4 + 5)
+    assert {result.useful_macs for result in results} == {3 * useful}
+    assert {result.masked_macs for result in results} == {3 * 2 * 4 * 2}
+    assert rtl.runs[3].output.tolist() == [[4, 6]]
+    assert rtl.runs[1].output.shape == (3, 8) and rtl.overflow is False
+    text = " ".join(printed(cycle, 80).split())
+    assert "attention 2 x 3x4x5 3 " in text and "rope 3x8 2 " in text
+    assert "norm 3x8 4 - - not simulated - -" in text
 
 
 def test_a_seed_changes_the_operands_and_nothing_else():

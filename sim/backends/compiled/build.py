@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from amaranth.back import rtlil  # type: ignore[attr-defined]
-from amaranth.hdl import Fragment
+from amaranth.hdl import ClockDomain, Fragment
 from amaranth.hdl._ir import PortDirection
 from amaranth.hdl._nir import Netlist
 
@@ -23,6 +23,7 @@ from .cache import Cache, cache_folder
 from .compiler import BuildError, Compiler, last_lines, run_yosys, runtime_folder
 from .conversions import replace_conversions
 from .memories import replace_memories
+from .pieces import split_signals
 from .sources import source_folder
 from .stand_ins import StandIns
 from .watch import Watched
@@ -106,7 +107,11 @@ def write_sources(machine: Machine, watched: Watched, mesh: str, folder: Path) -
     names = [f"watched_{place}" for place in range(len(watched.signals))]
     ports |= {name: (signal, PortDirection.Output)
               for name, signal in zip(names, watched.signals)}
+    clocked = ClockDomain("sync", reset_less=True)   # a machine is only ever made anew
+    ports["clk"] = (clocked.clk, PortDirection.Input)
     fragment = Fragment.get(machine, stand_ins)
+    fragment.add_domains(clocked)
+    split_signals(fragment)
     stand_ins.boxes.extend(replace_conversions(fragment, machine.core.design))
     stand_ins.boxes.extend(replace_memories(fragment))
     text = _convert(fragment, ports)

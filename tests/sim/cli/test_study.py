@@ -9,6 +9,15 @@ from cubewave.sim.cli import study as command
 from cubewave.sim.study import cases
 
 
+@pytest.fixture
+def slots(monkeypatch):
+    """Changes parts of the input-slot study."""
+    def change(**parts):
+        monkeypatch.setitem(command.PARTS, "slots",
+                            dataclasses.replace(command.PARTS["slots"], **parts))
+    return change
+
+
 @pytest.mark.parametrize("workload,study,rows", [("attention", "handoff", 5), ("gemm", "slots", 6)])
 def test_a_study_prints_chapter_ideal_level_and_items(cubewave, workload, study, rows):
     result = cubewave("run", workload, "--study", study, "--level", "cycle")
@@ -24,8 +33,8 @@ def test_a_study_prints_chapter_ideal_level_and_items(cubewave, workload, study,
     assert lines[-1].endswith(" checks ok")
 
 
-def test_the_hardware_is_the_usual_level(cubewave, monkeypatch):
-    monkeypatch.setattr(command, "cases", lambda *args: [list(cases(*args))[3]])
+def test_the_hardware_is_the_usual_level(cubewave, slots):
+    slots(cases=lambda design: [list(cases("slots", design))[3]])
     result = cubewave("run", "gemm", "--study", "slots", "--backend", "pysim")
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("study slots on chapter, level rtl (pysim)\n")
@@ -43,28 +52,24 @@ def test_json(cubewave, tmp_path):
     assert json.loads((tmp_path / "study.json").read_text()) == document
 
 
-def test_a_span_that_is_not_the_printed_one_fails(cubewave, monkeypatch):
-    def changed(*args):
-        first, *_rest = cases(*args)
-        return [dataclasses.replace(first, span=1281)]
-    monkeypatch.setattr(command, "cases", changed)
+def test_a_span_that_is_not_the_printed_one_fails(cubewave, slots):
+    slots(cases=lambda design: [dataclasses.replace(next(cases("slots", design)), span=1281)])
     result = cubewave("run", "gemm", "--study", "slots", "--level", "cycle")
     assert result.exit_code == 1
     assert result.stderr == "check 1 slot: ideal_span failed: expected 1281, actual 1280\n"
     assert "1 of 2 checks FAILED" in result.stdout
 
 
-def test_interrupted(cubewave, monkeypatch):
+def test_interrupted(cubewave, slots):
     def interrupt(*_args):
         raise KeyboardInterrupt
-    monkeypatch.setattr(command, "run_case", interrupt)
+    slots(run_case=interrupt)
     result = cubewave("run", "gemm", "--study", "slots")
     assert result.exit_code == 130
     assert result.stderr == "interrupted in row 1 of 6, 1 slot\n"
 
 
 @pytest.mark.parametrize("args,message", [
-    (["gemm", "--study", "slot"], "--study slot: must be handoff or slots"),
     (["gemm", "--study", "handoff"], "--study handoff: needs workload attention, not gemm"),
     (["attention", "--study", "slots"], "--study slots: needs workload gemm, not attention"),
     (["gemm", "--study", "slots", "--level", "all"],
@@ -89,3 +94,7 @@ def test_interrupted(cubewave, monkeypatch):
 ])
 def test_refusals(refused, args, message):
     assert refused("run", *args) == message
+
+
+def test_an_unknown_study_is_refused(refused):
+    assert refused("run", "gemm", "--study", "slot").startswith("--study slot: must be handoff")
