@@ -90,7 +90,7 @@ class MemoryChannel(wiring.Component):
             cost.window.eq(load.window & ~core.store_next),
             cost.configure.eq((load.configure != WindowRegister.NONE) & ~core.store_next),
             cost.bytes.eq(load.bytes),
-            cost.segments.eq(load.segments),
+            cost.segments.eq(Mux(load.window, load.segments, 1)),
             core.request_bytes.eq(cost.nbytes),
             core.request_transactions.eq(cost.transactions),
         ]

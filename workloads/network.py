@@ -125,7 +125,7 @@ class Network:
         given = [id(part) for part in layer.product.parts() if not isinstance(part, RANDOM)]
         return json.dumps([_without_seed(layer.product.describe()), given])
 
-    def parts(self) -> list[Gemm | Attention | VectorWorkload]:
+    def parts(self) -> list[Gemm | Attention | Conv2d | VectorWorkload]:
         """The jobs of one repetition of every distinct layer: what a simulation runs."""
         return [part for layer in self.distinct().values() for part in layer.product.parts()]
 

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -33,7 +33,7 @@ OPTIONS = {"workload": "", "study": "--study", "design": "--design", "level": "-
 @dataclass(frozen=True)
 class _Parts:
     """What a study consists of: its designs, rows, report and JSON; and its level by default."""
-    designs: Mapping[str, Mapping[str, Any]]
+    designs: Collection[str]
     cases: Callable[[str], Iterable[Any]]
     run_case: Callable[..., Any]
     report: Callable[..., None]

@@ -1,5 +1,7 @@
 """Checks that components meet at their ports only, as modules do."""
 
+from typing import Any
+
 from amaranth.hdl import ClockSignal, Fragment, Instance, ResetSignal
 from amaranth.hdl._ast import SignalDict
 from amaranth.hdl._mem import MemoryInstance
@@ -43,7 +45,7 @@ class Boundaries:
                                      f"{self._owners[signal]}, which is not a port between them")
 
 
-def _collect(part: Fragment, driven: SignalDict, read: SignalDict) -> None:
+def _collect(part: Any, driven: SignalDict, read: SignalDict) -> None:
     def add(signals: SignalDict, found) -> None:
         signals.update((signal, None) for signal in found)
 

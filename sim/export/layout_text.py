@@ -20,7 +20,8 @@ def sign_text(shape: Any) -> str:
         return ""
     cast = Shape.cast(shape)
     if isinstance(shape, enum.EnumType):
-        return ", ".join(f"{member.value} {member.name}" for member in shape)
+        members: Any = list(shape)
+        return ", ".join(f"{member.value} {member.name}" for member in members)
     return "signed" if cast.signed else "unsigned" if cast.width > 1 else ""
 
 

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 from amaranth.hdl import Fragment
 from amaranth.lib import wiring
@@ -76,7 +77,7 @@ class _Collected:
             self._modules.append((component, name, text))
         return f"module_{self._numbers[text]}", text
 
-    def _replace_components(self, fragment: Fragment) -> None:
+    def _replace_components(self, fragment: Any) -> None:
         for place, (subfragment, name, src_loc) in enumerate(fragment.subfragments):
             if component_of(subfragment) is None:
                 self._replace_components(subfragment)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from amaranth.hdl import Fragment, Signal, Value
+from amaranth.hdl import Signal, Value
 from amaranth.hdl._mem import MemoryInstance
 from amaranth.lib import wiring
 
@@ -47,10 +47,10 @@ class Part:
     """
     path: tuple[str, ...]
     component: wiring.Component
-    fragment: Fragment
+    fragment: Any
 
 
-def component_of(fragment: Fragment) -> wiring.Component | None:
+def component_of(fragment: Any) -> wiring.Component | None:
     """The component that was elaborated to a fragment; None for memories and plain modules."""
     if isinstance(fragment, MemoryInstance):
         return None
@@ -70,7 +70,7 @@ def ports(component: wiring.Component) -> list[Port]:
     return found
 
 
-def parts(fragment: Fragment, path: tuple[str, ...] = ()) -> Iterator[Part]:
+def parts(fragment: Any, path: tuple[str, ...] = ()) -> Iterator[Part]:
     """A fragment's component and all within it, the outer ones first."""
     component = component_of(fragment)
     if component is not None:

@@ -13,6 +13,7 @@ from ...rtl.machine import Machine
 from ...workloads.program import Program
 from ..backends.pysim import PysimMachine
 from ..backends.run import Progress, machine_size
+from ..errors import OptionError
 from .parts import Port, ports
 from .tops import AXI_CORE, find_part
 
@@ -48,7 +49,7 @@ def record(design: Design, programs: Sequence[Program], top: str = "core",
     Raises
     ------
     OptionError
-        No component of the machine has the name.
+        No component of the core has the name.
     DeadlockError
         A program cannot end.
     """
@@ -84,7 +85,11 @@ class _PortRecorder:
 
     def attach(self, machine: Machine, flat, elaborated: Fragment):
         """The test bench that records."""
-        found: list[Port] = ports(find_part(elaborated, self._top).component)
+        part = find_part(elaborated, self._top)
+        if part.path[:1] != ("core",):
+            raise OptionError(f"{self._top} has memories whose contents are not among its inputs; "
+                              f"a test bench needs the core or a part of it")
+        found: list[Port] = ports(part.component)
         self.recording = Recording([
             Column(port.name, len(port.signal), port.is_input) for port in found])
         self._signals = [flat.signal(port.signal) for port in found]

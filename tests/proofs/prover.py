@@ -5,6 +5,7 @@ docs/proofs.md.
 """
 
 import contextlib
+import re
 import shutil
 import subprocess
 import sys
@@ -99,6 +100,7 @@ class _Solver:
             [solver_path(), "--incremental", f"--timeout={SOLVER_SECONDS}"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.states = []
+        self._wires = set(re.findall(r"define-fun [|]top_n ([^|]+)[|]", text))
         self._ask("(set-logic QF_BV)\n" + text)
 
     def __enter__(self):
@@ -174,7 +176,8 @@ class _Solver:
         dut = self._spec.dut
         names = ["__".join(map(str, path)) for path, _, value in dut.signature.flatten(dut)
                  if len(value.as_value() if hasattr(value, "as_value") else value)]
-        names = [f"dut.{name}" for name in names] + list(self._spec.probes)
+        names = [name for port in names for name in (port, f"dut.{port}") if name in self._wires]
+        names += self._spec.probes
         return [{name: self._value(self._wire(name, state)) for name in names}
                 for state in self.states]
 

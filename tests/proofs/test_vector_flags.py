@@ -54,7 +54,7 @@ def test_flags_for_all_time(engines):
 
 @pytest.mark.parametrize("text, replacement, flag", [
     ("(flag & ~off) | on", "(flag | on) & ~off", "taken"),
-    ('"results": ("done", "use")', '"results": ("done", "wait")', "results"),
+    ("on, off = changes", "off, on = changes", "results"),
     ("slots |= getattr", "slots = getattr", "taken"),
 ])
 def test_planted_bugs(text, replacement, flag):

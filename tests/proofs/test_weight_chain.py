@@ -81,7 +81,8 @@ class WeightChainSpec(Spec):
             self.claim(m, f"row {row} works with its own word of its tile",
                        ~had_turn[row] | (active == given[row]))
         self.claim(m, "no word leaves the column", ~dut.word_out_valid)
-        self._describe_cells(m, started, turned, held)
+        self._describe_cells(m, started, turned, held,
+                             self._history(m, loaded, rows - 1, "loaded"))
         self.claim(m, "a tile that has started has not had its turn",
                    ~(sum(started[1:rows]) != 0) | loaded)
         self.cover(m, "three tiles come in intervals of `rows` cycles",
@@ -94,7 +95,7 @@ class WeightChainSpec(Spec):
             values.append(self.before(m, values[-1], f"{name}_{number}"))
         return values
 
-    def _describe_cells(self, m, started, turned, held):
+    def _describe_cells(self, m, started, turned, held, loaded):
         """Where the words are, for the induction: word k of a tile reaches cell i after i + k
         cycles, unless it has been taken."""
         rows = len(held)
@@ -106,10 +107,12 @@ class WeightChainSpec(Spec):
                 m.d.sync += holds.eq(1)
             with m.Elif(turned[row]):
                 m.d.sync += holds.eq(0)
+            coming = sum(started[row + 1:2 * row + 1]) != 0
             self.claim(m, f"cell {row} is full from its word to its turn", full == holds)
+            self.claim(m, f"cell {row} is full while a tile waits whose word has come",
+                       holds == (loaded[row] & ~coming))
             self.claim(m, f"cell {row} holds its word",
-                       ~holds | (sum(started[row + 1:2 * row + 1]) != 0)
-                       | (stored == held[row]))
+                       ~holds | coming | (stored == held[row]))
             if row == 0:
                 continue
             valid = self.probe(f"dut.cell_{row}.weight_valid_in", 1)

@@ -30,7 +30,8 @@ def random_transfer(rng):
             "row_stride": rng.randrange(1 << 40),
             "tag": {"slot": rng.randrange(4), "word": rng.randrange(5),
                     "last": rng.randrange(2), "pitch": rng.randrange(9),
-                    "element_bytes": rng.randrange(8)}}
+                    "element_bytes": rng.randrange(8)},
+            "segments": 1}
 
 
 class Model:

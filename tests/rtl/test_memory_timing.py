@@ -8,6 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cubewave.rtl import Design
+from cubewave.rtl.commands import Destination, Load, WindowRegister
 from cubewave.rtl.memory_timing import MemoryTiming
 
 BANDWIDTHS = [Fraction(1), Fraction(16), Fraction(7), Fraction(340, 7), Fraction(1, 3),
@@ -92,6 +93,26 @@ def test_vector_slots_take_one_row_a_cycle(rows, hold, port_rows):
     (4, 65, 128, 8), (4, 65, 65, 5), (4, 64, 100, 4)])
 def test_transactions(rows, bytes_per_row, stride, count):
     assert timing(Fraction(16)).transactions(rows, bytes_per_row, stride) == count
+
+
+@pytest.mark.parametrize("rows,vector,segments,beats", [
+    (5, False, 1, 3), (5, False, 4, 12), (5, True, 1, 5), (5, True, 4, 20)])
+def test_every_segment_of_windows_takes_the_beats_of_their_rows(rows, vector, segments, beats):
+    port = timing(Fraction(16), port_rows=2)
+    assert port.beats(rows, vector, segments) == beats
+    assert port.hold(16, rows, vector, segments) == beats
+    assert port.hold(1600, rows, vector, segments) == 100
+
+
+def test_a_load_without_bytes_takes_a_cycle_and_no_transaction():
+    slow = timing(Fraction(1, 3), transaction_bytes=16)
+    assert slow.occupancy(0) == 1
+    windows = Load(Destination.OPERAND, 0, 4, 8, 0, window=1, segments=2)
+    assert slow.load_transactions(windows) == 0
+    assert slow.load_transactions(windows._replace(bytes=17)) == 2
+    assert slow.load_transactions(Load(Destination.OPERAND, 0, 4, 8, 8)) == 2
+    configuring = windows._replace(window=0, configure=WindowRegister.HEIGHT)
+    assert (slow.load_transactions(configuring), configuring.nbytes) == (0, 0)
 
 
 def test_of_a_design():

@@ -25,6 +25,7 @@ from .conversions import replace_conversions
 from .memories import replace_memories
 from .pieces import split_signals
 from .sources import source_folder
+from .split_eval import split_eval
 from .stand_ins import StandIns
 from .watch import Watched
 
@@ -119,6 +120,7 @@ def write_sources(machine: Machine, watched: Watched, mesh: str, folder: Path) -
     run_yosys("read_rtlil machine.il\nwrite_cxxrtl -g0 machine.cc\n", folder)
     generated = (folder / "machine.cc").read_text(encoding="utf-8")
     delta = int("bool converged = false" in generated)
+    (folder / "machine.cc").write_text(split_eval(generated), encoding="utf-8")
     _write_runtime(folder)
     source = source_folder()
     (folder / "kernel.h").write_bytes((source / "kernel.h").read_bytes())

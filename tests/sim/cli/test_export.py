@@ -56,6 +56,8 @@ def test_files_are_replaced(cubewave, tmp_path):
     (["-o", "x.v", "--testbench", "tb.v", "gemm m=0"], "-p m=0: m must be an integer from 1 to "),
     (["-o", "x.v", "--testbench", "tb.v", "gemm m"], "workload gemm m: m: must be PARAM=VALUE"),
     (["-o", "x.v", "--testbench", "tb.v", "topology"], "topology: "),
+    (["-o", "x.v", "--testbench", "tb.v", "--top", "machine", "gemm"],
+     "--top machine: machine has memories whose contents are not among its inputs"),
     (["-o", "x.v", "--testbench", "tb.v", "--top", "nothing", "gemm"],
      '--top nothing: unknown component "nothing"'),
 ])
