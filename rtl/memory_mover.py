@@ -79,7 +79,7 @@ class MemoryMover(wiring.Component):
             "data": In(data.ArrayLayout(8 * line_bytes, lanes)),
             "o": Out(stream.Signature(beat, always_ready=True)),
             "bytes": Out(request["bytes_per_row"].shape),
-            "windows_read": Out(range(lanes * window_bytes + 1)),
+            "windows_read": Out(range(max(1, lanes * window_bytes) + 1)),
             "under_way": Out(1),
         })
 

@@ -130,7 +130,8 @@ def print_header(console: Console, design_name: str, settings: str,
 def _parameters(workload: Mapping[str, Any]) -> str:
     """Shape and seed, and whatever is not at its usual value."""
     usual = {"unsigned": False, "a_resident": False, "store_output": True, "accumulate": False,
-             "order": "mn"}
+             "order": "mn", "causal": False, "masked": False, "resident": False,
+             "kv_heads": workload.get("heads")}
     shown = {key: value for key, value in workload.items()
              if key not in usual or value != usual[key]}
     return "  ".join(f"{key}={str(value).lower()}" for key, value in shown.items())
@@ -141,6 +142,7 @@ def _design_lines(design: Design) -> list[str]:
                              design.accumulator_bits)
     bandwidth = design.memory_bandwidth
     memory = rate(bandwidth, "bytes/cycle")
+    units = "2 x " if design.vector_units == 2 else ""
     if bandwidth is not None:
         memory += f" ({si(bandwidth * design.clock_hz, 'B/s')})"
     return [
@@ -150,6 +152,9 @@ def _design_lines(design: Design) -> list[str]:
         f"slots {design.input_slots} x {byte_size(design.slot_bytes)}, weight FIFO "
         f"{design.weight_fifo_depth} tiles, accumulators {design.accumulator_banks} x "
         f"{count(design.accumulator_rows)} rows",
+        f"vector {units}{design.lanes} + {design.sfu_lanes} lanes, {design.vector_schedule}; "
+        f"hand-off {design.handoff}, {count(design.handoff_bytes_per_cycle)} bytes/cycle, "
+        f"{design.handoff_slots} slots",
     ]
 
 
@@ -202,6 +207,7 @@ def _figures(console: Console, result: Result) -> None:
     if result.shape_efficiency is not None:
         grid.add_row("shape eff.", percent(result.shape_efficiency), SHAPE_EFFICIENCY)
     _traffic(grid, result)
+    _vector(grid, result)
     if result.overflow is None and result.units:
         grid.add_row("overflow", "", "not computed, as the output")
     _host_time(grid, result)
@@ -231,6 +237,26 @@ def _traffic(grid: Table, result: Result) -> None:
         grid.add_row("transactions", count(result.counters["transactions"]),
                      "" if exposed is None else
                      f"{count(exposed)} exposed requests, which nothing overlaps")
+
+
+def _vector(grid: Table, result: Result) -> None:
+    """What crosses the hand-off, what overlaps, and how exact the result is; if it was used."""
+    moved, cycles = result.counters.get("handoff_bytes", 0), result.cycles
+    if moved:
+        path = result.design.handoff
+        way = f"{path}, both ways through the exchange memory" if path == "staged" else path
+        peak = result.design.handoff_bytes_per_cycle
+        grid.add_row("hand-off", count(moved),
+                     f"bytes, {number(Fraction(moved, cycles))} of {count(peak)} bytes/cycle "
+                     f"({percent(Fraction(moved, cycles), peak)}); {way}")
+    both = result.counters.get("both_busy")
+    if both:
+        grid.add_row("both busy", count(both),
+                     f"cycles of array and vector unit ({percent(both, cycles)})")
+    if result.accuracy:
+        grid.add_row("error", percent(result.accuracy["max_error"]),
+                     f"of the greatest value, against floating point; root mean square "
+                     f"{percent(result.accuracy['rms_error'])}")
 
 
 def _table(*columns: tuple[str, str]) -> Table:

@@ -78,7 +78,8 @@ class AttentionBuilder:
         # Operand slots: the last ones for probabilities, the others for Q.
         self._p_slots = min(2, self._design.input_slots - 1)
         self._q_slots = self._design.input_slots - self._p_slots
-        self._slot_freed = [0] * self._q_slots       # tile after whose job it is free
+        # Tiles without which neither is freed: their loads come before its next one.
+        self._slot_freed = [0] * self._q_slots
         self._mask_freed = [0] * self._design.handoff_slots
 
         self._memory = AttentionMemory(self._program, plan, operands, mask,
@@ -256,6 +257,8 @@ class AttentionBuilder:
             self._program.handoffs.append(handoffs[step])
         else:
             self._program.vectors.extend(work.vectors[step])
+            if step == SOFTMAX:  # after commands that results of other items' tiles come before
+                self._mask_freed[work.slot] = len(self._tiles)
             item = work.item
             if self._store and item.last and SOFTMAX < step == max(work.vectors):
                 self._program.stores.extend(self._result_stores(item, output_slot(
@@ -278,7 +281,6 @@ class AttentionBuilder:
                                   for job in jobs)
         self._tiles.extend(chain.from_iterable(self._memory.key_tiles(item)))
         self._slot_freed[slot] = len(self._tiles)
-        self._mask_freed[work.slot] = len(self._tiles)
         work.handoffs[TO_SOFTMAX] = work.handoffs[TO_SOFTMAX]._replace(buffer=bank)
 
     def _emit_values(self, work: _Work, bank: int) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..rtl import Design
 from ..rtl.design_fields import FieldSpec, FlagField
-from .attention import Attention, RandomAttention
+from .attention import Attention, Quantised, RandomAttention
 from .errors import WorkloadError
 from .files import read_npy
 from .parameters import Parameter, WorkloadSpec, integer, option_text
@@ -48,6 +49,18 @@ class ScaleField(FieldSpec):
         raise self.refuse(self.range, value)
 
 
+class _FileAttention(Attention):
+    """Attention of arrays from files; refusals of their elements name them."""
+    options: Mapping[str, str] = {}
+
+    def _operands(self, design: Design) -> Quantised:
+        try:
+            return super()._operands(design)
+        except WorkloadError as error:
+            raise WorkloadError(f"{option_text(self.options, ['q', 'k', 'v'])}: "
+                                f"{error}") from None
+
+
 def _attention(options: Mapping[str, str], values: dict[str, Any],
                seed: int | None) -> Attention:
     files = [name for name in ("q", "k", "v") if name in options]
@@ -63,9 +76,11 @@ def _attention(options: Mapping[str, str], values: dict[str, Any],
             raise WorkloadError(f"needs {missing} too, -p {missing}=FILE.npy")
         if seed is not None:
             raise WorkloadError("files leave nothing random; leave --seed out")
-        return Attention(**values)
+        attention = _FileAttention(**values)
     except WorkloadError as error:
         raise type(error)(f"{option_text(options, options)}: {error}") from None
+    attention.options = options
+    return attention
 
 
 ATTENTION = WorkloadSpec(

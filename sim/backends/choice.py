@@ -19,10 +19,12 @@ __all__ = ["BACKENDS", "BUILD_WORTH_SECONDS", "MESHES", "Backend", "LOAD_WORTH_S
 BACKENDS = ("auto", "pysim", "compiled")
 MESHES = ("kernel", "netlist")
 
-# A build takes 7 to 15 s of CPU time at any size with the mesh as a kernel; a library from the
+# A build takes some tens of seconds of CPU time with the mesh as a kernel; a library from the
 # cache is loaded in a tenth of a second, but asking for it and the checks take a second.
 BUILD_WORTH_SECONDS = 40.0
 LOAD_WORTH_SECONDS = 4.0
+
+PYSIM_WIDTH = 256   # elements of a row beyond which Python's compiler may refuse a machine
 
 
 @dataclass(frozen=True)
@@ -68,9 +70,12 @@ class Backend:
             return self, ""
         pysim = Backend("pysim")
         seconds = rtl_seconds(design, cycles)
-        if recording or seconds < LOAD_WORTH_SECONDS:
+        wide = max(design.rows, design.cols, design.lanes, design.sfu_lanes) > PYSIM_WIDTH
+        if recording or (seconds < LOAD_WORTH_SECONDS and not wide):
             return pysim, ""
         from .compiled import find_compiler, is_built
+        if wide and find_compiler() is not None:
+            return Backend("compiled"), "note: backend compiled, chosen for rows this wide"
         if find_compiler() is None:
             if seconds < BUILD_WORTH_SECONDS:
                 return pysim, ""

@@ -7,7 +7,6 @@ from ...rtl.commands import Destination
 from ...rtl.core import Core
 from ...rtl.machine import Machine
 from ...rtl.status import HandoffStatus, LoaderStatus, StoreStatus, VectorStatus
-from ...rtl.vector_commands import Direction
 
 __all__ = ["MOVES", "describe_deadlock", "looked_at"]
 
@@ -61,7 +60,7 @@ def _array(unit, job, get):
     if job.take_bank and not get(unit.banks_free) >> job.bank & 1:
         return f"accumulator bank {job.bank} to be free"
     if job.take_group and get(unit.groups_taken) >> job.group & 1:
-        return f"vector slot {job.group} to be free"
+        return f"hand-off slot {job.group} to be free"
     if not get(unit.slots_ready) >> job.slot & 1:
         return f"slot {job.slot} to be ready"
     return "its weight tile"
@@ -72,8 +71,8 @@ def _vector(unit, command, get):
         filled = get(unit.filled)
         slots = [getattr(command, f"{side}_slot") for side in "ab"
                  if getattr(command, f"wait_{side}")]
-        waiting = [str(slot) for slot in slots if not filled >> slot & 1]
-        return f"vector slot {' and '.join(waiting)} to be filled"
+        waiting = next(slot for slot in slots if not filled >> slot & 1)
+        return f"vector slot {waiting} to be filled"
     return "a command that it is executing"
 
 

@@ -48,6 +48,9 @@ def command(workloads: Sequence[str], design: str, settings: Sequence[str], top:
         raise OptionError(f"{workloads[0]}: a workload needs --testbench TB.v")
     if testbench is not None and not workloads:
         raise OptionError(f"--testbench {testbench}: needs a workload, such as gemm")
+    for option, path in (("-o", output), ("--testbench", testbench)):
+        if path == "-":
+            raise OptionError(f"{option} -: must be the name of a file")
     built = [_workload(text, machine) for text in workloads]
     stimulus = None if testbench is None else os.path.splitext(testbench)[0] + ".hex"
     check_outputs({"-o": output, "--testbench": testbench,
@@ -91,8 +94,8 @@ def _export(design: Design, top: str, output: str, workloads: Sequence[Any],
     lines, commands = (max(size) for size in zip(*sizes)) if sizes else (1 << 10, 1 << 8)
     try:
         with RunProgress("export", "building the netlist", None) as progress:
-            exported = export_top(design, top, lines=lines, commands=commands)
             recording = record(design, programs, top, progress) if programs else None
+            exported = export_top(design, top, lines=lines, commands=commands)
     except OptionError as error:
         raise OptionError(f"--top {top}: {error}") from None
     files: dict[str, Iterable[str]] = {output: [exported.text]}

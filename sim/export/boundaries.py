@@ -53,13 +53,14 @@ def _collect(part: Any, driven: SignalDict, read: SignalDict) -> None:
         for statement in statements:
             add(driven, statement._lhs_signals())
             add(read, statement._rhs_signals())
-    if isinstance(part, Instance):
+    is_instance, is_memory = isinstance(part, Instance), isinstance(part, MemoryInstance)
+    if is_instance:
         for value, kind in part.ports.values():
             if kind == "o":
                 add(driven, value._lhs_signals())
             elif not isinstance(value, ClockSignal | ResetSignal):
                 add(read, value._rhs_signals())
-    if isinstance(part, MemoryInstance):
+    if is_memory:
         for port in (*part._read_ports, *part._write_ports):
             add(read, port._addr._rhs_signals())
             add(read, port._en._rhs_signals())

@@ -1,8 +1,6 @@
 """Turns one component of a design, without those within it, into RTLIL."""
 
-import contextlib
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from amaranth.back import rtlil  # type: ignore[attr-defined]  # not in the stubs
@@ -31,8 +29,7 @@ def module_text(fragment: Fragment, name: str) -> str:
         port.signal.name = port.name
         found[port.name] = (port.signal, PortDirection.Input if port.is_input
                             else PortDirection.Output)
-    with _without_loop_search():
-        netlist = build_netlist(fragment, ports=found, name=name)
+    netlist = _build_netlist(fragment, found, name)
     checker = rtlil.EmptyModuleChecker(netlist)
     checker.empty.discard(0)  # nothing but wires is a module, too
     builder, names = rtlil.Design(emit_src=False), SignalDict()
@@ -89,13 +86,12 @@ def _in_order(text: str, names: list[str]) -> str:
                   flags=re.MULTILINE)
 
 
-@contextlib.contextmanager
-def _without_loop_search() -> Iterator[None]:
-    """Leaves out Amaranth's search for combinational loops, whose time grows with the square of
-    the widths; pysim, which simulates the same design, refuses any."""
+def _build_netlist(fragment: Fragment, ports_of_it: dict[str, Any], name: str) -> Any:
+    """The netlist, without Amaranth's search for combinational loops, whose time grows with the
+    square of the widths; pysim, which simulates the same design, refuses any."""
     netlist: Any = Netlist
     check, netlist.check_comb_cycles = netlist.check_comb_cycles, lambda self: None
     try:
-        yield
+        return build_netlist(fragment, ports=ports_of_it, name=name)
     finally:
         netlist.check_comb_cycles = check

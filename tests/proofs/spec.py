@@ -92,4 +92,5 @@ class Spec(Elaboratable):
         members = [Value.cast(member) for _, _, member in
                    wiring.Signature(self.dut.signature.members).flatten(self.dut)]
         said = [*self.claims.values(), *self.assumptions.values(), *self.covers.values()]
+        members = [member for member in members if isinstance(member, Signal)]  # no constants
         return [self._clock.clk, *members, *self.inputs, *self.probes.values(), *said]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cubewave.rtl import Design
-from cubewave.rtl.commands import Destination, Load
+from cubewave.rtl.commands import WINDOW_FIELDS, Destination, Load, WindowRegister
 from cubewave.rtl.loader import Loader
 from cubewave.rtl.status import LoaderStatus
 
@@ -18,6 +18,7 @@ WATCH = ["i.ready", "o.valid", "o.payload", "take", "take_slot", "vector_take",
          "vector_take_slot", "reserve", "status"]
 SHAPE = ("rows", "bytes_per_row", "row_stride")
 WEIGHT, OPERAND, VECTOR = Destination
+CONFIGURE = [WindowRegister.NONE, WindowRegister.NONE, WindowRegister.WAIT, WindowRegister.RUNS]
 
 
 def random_load(rng):
@@ -25,7 +26,11 @@ def random_load(rng):
                 rows=rng.randint(1, 7), bytes_per_row=rng.randint(1, 3),
                 row_stride=rng.randrange(1 << 40), keep_shape=rng.randrange(2),
                 slot=rng.randrange(3), word=rng.randrange(7), take=rng.randrange(2),
-                last=rng.randrange(2), pitch=rng.randrange(32), element_bytes=rng.randrange(8))
+                last=rng.randrange(2), pitch=rng.randrange(32), element_bytes=rng.randrange(8),
+                window=rng.randrange(2), configure=rng.choice(CONFIGURE),
+                bytes=rng.randrange(16), segments=rng.randrange(4), y=rng.randint(-99, 99),
+                x=rng.randint(-99, 99), column=rng.randrange(99), tap=rng.randrange(99),
+                run=rng.randrange(99), skip=rng.randrange(99))
 
 
 def status(load, step, slot_blocked, fifo_blocked):
@@ -54,11 +59,12 @@ def expect(step, load, kept):
             name: getattr(load, name) for name in SHAPE}
         request = {"destination": load.destination, "base": load.base, **shape,
                    "tag": {"slot": load.slot, "word": load.word, "last": load.last,
-                           "pitch": load.pitch, "element_bytes": load.element_bytes}}
+                           "pitch": load.pitch, "element_bytes": load.element_bytes},
+                   **{name: getattr(load, name) for name in WINDOW_FIELDS}}
         if starts:
             kept[load.destination] = shape
-    takes = int(starts and destination is OPERAND and load.take)
-    vector_takes = int(starts and destination is VECTOR and load.take)
+    taking = starts and load.take and load.configure is WindowRegister.NONE
+    takes, vector_takes = (int(taking and destination is each) for each in (OPERAND, VECTOR))
     return {"i.ready": starts, "o.valid": int(valid), "o.payload": request, "take": takes,
             "take_slot": load.slot if takes else None,
             "vector_take": vector_takes, "vector_take_slot": load.slot if vector_takes else None,
@@ -150,3 +156,11 @@ def test_a_later_load_of_a_taken_slot_is_not_blocked(destination, taken):
     assert [(row["o.valid"], row["take"] | row["vector_take"]) for row in run(steps)] == [
         (0, 0), (1, 0)]
     assert Loader.LATENCY == 0
+
+
+def test_a_waiting_load_leaves_its_slot_free():
+    """It is blocked like any that takes the slot, but does not take it."""
+    load = command(destination=VECTOR, slot=2, take=1, configure=WindowRegister.WAIT)
+    steps = [{"i.valid": 1, "i.payload": load, "vector_taken": taken, "o.ready": 1}
+             for taken in (4, 3)]
+    assert [(row["o.valid"], row["vector_take"]) for row in run(steps)] == [(0, 0), (1, 0)]

@@ -38,6 +38,7 @@ from cubewave.rtl.store import StoreUnit
 from cubewave.rtl.vector_commands import vector_slots
 from cubewave.rtl.vector_fill import VectorFill
 from cubewave.rtl.weight_fifo import WeightFifo
+from cubewave.rtl.window_addresses import WindowAddresses
 
 DESIGN = Design(rows=3, cols=2, buffer_port_rows=2, weight_fifo_depth=3, input_slots=3,
                 slot_bytes=40, accumulator_rows=5, accumulator_banks=3, vector_units=2,
@@ -52,6 +53,8 @@ LOAD_TAG = VSLOT + 5 + 1 + 6 + 3
 BEAT = 2 + 1 + 1 + LOAD_TAG  # count, first, last
 ELEMENT = 34                 # bits of a vector element
 LOAD = 40 + 7 + 4 + 40   # base, up to 64 rows of up to 8 bytes, stride
+# window, register, bytes, segments, y and x, column, tap and run, skip
+WINDOW = 1 + 5 + 11 + 2 + 2 * 18 + 3 * 16 + 17
 STORE = 40 + 3 + 4 + 40  # base, up to 5 rows of up to 8 bytes, stride
 ROW = 40 + 4 + 64        # address, up to 8 bytes, data
 
@@ -88,7 +91,7 @@ PORTS = {
         "status>3"),
     "loader": (
         Loader(design=DESIGN),
-        f"i<{2 + LOAD + 2 + LOAD_TAG} o>{2 + LOAD + LOAD_TAG} slots_taken<3 "
+        f"i<{2 + LOAD + 2 + LOAD_TAG + WINDOW} o>{2 + LOAD + LOAD_TAG + WINDOW} slots_taken<3 "
         f"vector_taken<{VSLOTS} fifo_room<1 take>1 take_slot>2 vector_take>1 "
         f"vector_take_slot>{VSLOT} reserve>1 loading<1 storing<1 under_way<1 status>3"),
     "mac": (
@@ -101,8 +104,8 @@ PORTS = {
         f"weights_valid<1 sums>36 tag_out>{TAG}"),
     "memory_mover": (
         MemoryMover(design=DESIGN, row_bits=7, line_bytes=2, lanes=2),
-        f"i<{2 + LOAD + LOAD_TAG + 48} now<48 address>80 enable>2 data<32 o>{14 + BEAT} bytes>4 "
-        "under_way>1"),
+        f"i<{2 + LOAD + LOAD_TAG + WINDOW + 48} now<48 address>80 enable>2 data<32 o>{14 + BEAT} "
+        "bytes>4 windows_read>1 under_way>1"),
     "memory_storage": (
         MemoryStorage(design=DESIGN, readers=2, lines=2),
         f"address<80 enable<2 data>128 write<{ROW}"),
@@ -137,10 +140,14 @@ PORTS = {
         f"i<{32 + BEAT} reserve<1 room>1 whole>1 shift<1 shifting>1 ends>1 o>16 valid>1"),
     "memory_interface": (
         MemorySignature(DESIGN),
-        f"load>{2 + LOAD + LOAD_TAG} store>{STORE} weights<{32 + BEAT} operands<{48 + BEAT} "
+        f"load>{2 + LOAD + LOAD_TAG + WINDOW} store>{STORE} weights<{32 + BEAT} operands<{48 + BEAT} "
         f"vectors<{64 + 4 + 2 + LOAD_TAG} rows>{ROW} "
         "loading<1 storing<1 store_next<1 store_stays<1 loads_under_way<1 stores_under_way<1 "
-        "request_bytes<40 request_transactions<40"),
+        "request_bytes<40 request_transactions<40 window_bytes<40"),
+    "window_addresses": (
+        WindowAddresses(design=DESIGN, lanes=2),
+        f"request<{2 + LOAD + LOAD_TAG + WINDOW} first<1 step<1 configure<1 address>80 real>2 "
+        "offset>4 count>4 first_segment>1 last_segment>1 padding>16"),
 }
 
 
@@ -172,7 +179,8 @@ def test_counter_bank_ports():
         "add_activation_rows": 1, "add_useful_macs": 21, "add_weight_rows": 1,
         "add_accumulator_rows": 1, "add_vector_commands": 1, "add_both_busy": 1,
         "add_handoffs": 1, "add_handoff_bytes": 17, "add_exchange_bytes": 17, "add_loads": 1,
-        "add_stores": 1, "add_bytes_read": 40, "add_bytes_written": 40, "add_transactions": 40,
+        "add_stores": 1, "add_bytes_read": 40, "add_bytes_written": 40, "add_window_bytes": 40,
+        "add_transactions": 40,
         "add_exposed_requests": 1}
 
 

@@ -1,9 +1,13 @@
 """A head of a real model on a real sentence, quantised, against the same head in floats."""
 
+import json
+
 import pytest
+from click.testing import CliRunner
 
 from cubewave.rtl import Design
 from cubewave.sim import simulate
+from cubewave.sim.cli import main
 from cubewave.workloads import AttentionHead
 from cubewave.workloads.minilm import INSTALL, MiniLM
 
@@ -35,3 +39,14 @@ def test_streaming_a_sentence():
     errors = [simulate(design, AttentionHead(layer=1, block_keys=block), level="cycle").accuracy
               for block in (None, 8)]
     assert all(error["max_error"] < 0.04 for error in errors)
+
+
+def test_command_line():
+    result = CliRunner().invoke(main, [
+        "run", "attention-head", "-p", "layer=2", "-p", "head=7", "-p", "text=To be, or not to be.",
+        "--design", "edge", "--level", "cycle", "--json", "-"])
+    assert result.exit_code == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert (document["workload"]["layer"], document["workload"]["rows"]) == (2, 10)
+    assert document["results"][0]["accuracy"]["max_error"] < 0.1
+    assert CliRunner().invoke(main, ["run", "attention-head", "-p", "layer=6"]).exit_code == 2

@@ -158,7 +158,8 @@ def test_command_line():
         "-p", "tokens=256", "-p", "batch=2"])
     assert result.exit_code == 0, result.stderr
     words = " ".join(result.stdout.split())
-    assert "q_proj 512x4096x4096 36 " in words and "attention 32 x 72 " in words
+    assert "q_proj 512x4096x4096 36 " in words and (
+        "attention 32 x 256x128x256 72 " in words)
     assert "rope 256x5120 72 " in words and "residual 512x4096 36 " in words
     assert "rms_norm 512x4096 73 - - not simulated - -" in words
     assert "RMS norms and SiLU are not simulated: the vector unit has no operations" in words

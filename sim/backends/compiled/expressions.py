@@ -10,8 +10,8 @@ from collections.abc import Callable
 from amaranth.hdl import Const, Shape, Signal
 from amaranth.hdl._ast import Concat, Operator, Part, Slice, SwitchValue
 
-__all__ = ["MAX_BITS", "WIDE_BITS", "UntranslatableError", "c_number", "c_type", "c_word", "expression", "fit",
-           "is_packed", "matches"]
+__all__ = ["MAX_BITS", "WIDE_BITS", "UntranslatableError", "c_number", "c_type", "c_word",
+           "expression", "fit", "is_packed", "matches"]
 
 MAX_BITS = 127  # of any value, so that a signed 128-bit word holds it
 

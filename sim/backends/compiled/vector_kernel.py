@@ -4,7 +4,6 @@ from amaranth.hdl import Elaboratable, Fragment, Module, Value
 
 from ....rtl.checks import ceil_log2
 from ....rtl.reduction import LONGEST_ROW
-from ....rtl.vector_alu import VectorAlu
 from ....rtl.vector_commands import (
     VectorOp,
     vector_element_bits,
@@ -13,7 +12,6 @@ from ....rtl.vector_commands import (
 )
 from ....rtl.vector_operands import VectorOperands
 from ....rtl.vector_slot import vector_word
-from ....rtl.vector_special import VectorSpecial
 from .boxes import mangle
 from .expressions import WIDE_BITS, c_type, is_packed
 from .statements import Block

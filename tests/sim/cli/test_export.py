@@ -44,6 +44,7 @@ def test_files_are_replaced(cubewave, tmp_path):
     (["-o", "x.v", "--design", "tinny"],
      '--design tinny: unknown preset "tinny"; the nearest valid one is "tiny"'),
     (["-o", "x.v", "-s", "rows=0"], "-s rows=0: rows must be an integer from 1 to 1024 cells"),
+    (["-o", "-"], "-o -: must be the name of a file"),
     (["-o", "none/x.v"], "-o none/x.v: cannot be written: there is no folder none"),
     (["-o", "x.v", "gemm"], "gemm: a workload needs --testbench TB.v"),
     (["-o", "x.v", "--testbench", "tb.v"], "--testbench tb.v: needs a workload, such as gemm"),

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from designs import attention_designs, attentions
 from hypothesis import HealthCheck, given, settings
@@ -32,6 +33,17 @@ def test_no_deadlock(data):
     design = data.draw(attention_designs())
     for _ in range(4):
         ends(design, data.draw(attentions(design)))
+
+
+@pytest.mark.parametrize("slots", [2, 3, 4])
+@pytest.mark.parametrize("depth", [1, 3, 6, 12])
+def test_a_mask_is_not_loaded_before_the_one_in_its_place_is_used(slots, depth):
+    """It would hold up weights whose products are added before that: a deadlock, once."""
+    design = replace(TINY, rows=1, cols=1, accumulator_rows=1, handoff_slots=slots,
+                     input_slots=2, weight_fifo_depth=depth)
+    for rows, keys in ((1, 9), (3, 13)):
+        mask = np.ones((rows, keys), bool)
+        ends(design, RandomAttention(rows, keys, 1, mask=mask, block_keys=1))
 
 
 @pytest.mark.parametrize("slots", [1, 2, 3, 5])

@@ -51,9 +51,6 @@ def long_attentions(draw, design):
             del choices[name]
 
 
-seen = {"repeated": 0, "whole": 0}
-
-
 @settings(max_examples=25, suppress_health_check=list(HealthCheck), deadline=None)
 @given(st.data())
 def test_the_same_as_the_whole_schedule(data):
@@ -63,14 +60,7 @@ def test_the_same_as_the_whole_schedule(data):
         return
     for timing in ("rtl", "ideal"):
         short, whole = both(design, workload, timing)
-        seen["whole" if short is None else "repeated"] += 1
         assert short is None or short == whole, (design, workload.describe(), timing)
-
-
-def test_most_of_them_repeat_themselves():
-    """Of the examples before; in whichever process they ran."""
-    if sum(seen.values()):
-        assert seen["repeated"] > sum(seen.values()) / 4
 
 
 @pytest.mark.parametrize("options", [
@@ -79,7 +69,7 @@ def test_most_of_them_repeat_themselves():
     {"block_keys": 2, "mask": np.random.default_rng(1).random((640, 9)) < 0.5}])
 @pytest.mark.parametrize("fields", [
     {}, {"handoff_slots": 1}, {"handoff_slots": 3, "accumulator_banks": 3},
-    {"vector_schedule": "pipelined", "handoff": "staged"}])
+    {"accumulator_banks": 1}, {"weight_double_buffer": False}])
 @pytest.mark.parametrize("timing", ["rtl", "ideal"])
 def test_groups(fields, options, timing):
     design = replace(TINY, **fields)

@@ -8,6 +8,7 @@ from verilog_tools import (
     LANGUAGES,
     compile_verilated,
     icarus,
+    lint,
     run,
     simulate_verilog,
     verilate,
@@ -71,6 +72,21 @@ def test_whole_runs_on_tiny(tmp_path):
     printed = run(program, tmp_path, "+stimulus=spoilt.hex")
     assert f"cycle {len(recording.cycles) - 2}: " in printed
     assert f"FAIL: outputs differ in 1 of {len(recording.cycles)} cycles\n" in printed
+
+
+@pytest.mark.long
+def test_edge(tmp_path):
+    """Lint, size and a whole run of a 16x16 array."""
+    design = Design.preset("edge")
+    recording = record(design, [build("gemm", {}, None).program(design)])
+    exported = export_top(design)
+    assert exported.text.count("\n") <= 3 * export_top(Design()).text.count("\n")
+    files = write(tmp_path, exported, recording)
+    assert lint(tmp_path / "top.v", exported.top) == []
+    verilate(files, f"{exported.top}_tb", "systemverilog", tmp_path / "verilated")
+    printed = {run(compile_verilated(tmp_path / "verilated"), tmp_path).splitlines()[0],
+               *((icarus(files, language, tmp_path) or "").strip() for language in LANGUAGES)}
+    assert printed - {""} == {f"PASS: {len(recording.cycles)} cycles"}
 
 
 def small_product(top, design=SMALL):

@@ -152,12 +152,3 @@ def test_unknown_components_are_refused_with_the_nearest():
     with pytest.raises(OptionError, match='^unknown component "matrx_unit"; the nearest valid one '
                                           'is "matrix_unit"$'):
         export_top(Design(), "matrx_unit")
-
-
-@pytest.mark.long
-def test_edge_is_clean_and_not_larger_than_three_times_tiny(export, tmp_path):
-    edge = export_top(Design.preset("edge"))
-    assert edge.text.count("\n") <= 3 * export().text.count("\n")
-    path = tmp_path / "edge.v"
-    path.write_text(edge.text)
-    assert lint(path, edge.top) == []

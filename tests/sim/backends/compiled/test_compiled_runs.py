@@ -13,6 +13,7 @@ from cubewave.sim import DeadlockError, OptionError, simulate
 from cubewave.sim.backends.compiled import load_machine
 from cubewave.sim.backends.pysim import run_pysim
 from cubewave.workloads import QProjection
+from cubewave.workloads.attention import RandomAttention
 
 TINY = Design.preset("tiny")
 ANY = {"suppress_health_check": list(HealthCheck), "deadline": None,
@@ -68,6 +69,41 @@ def test_many_random_designs(data):
 @given(st.data())
 def test_many_random_designs_with_the_mesh_as_a_netlist(data):
     compare(data, "netlist")
+
+
+ATTENTIONS = {
+    "pipelined, staged": (
+        {"vector_schedule": "pipelined", "handoff": "staged", "lanes": 3, "sfu_lanes": 2},
+        {"rows": 5, "keys": 7, "head_dim": 3, "causal": True}),
+    "two units": ({"vector_units": 2, "lanes": 8, "sfu_lanes": 1, "accumulator_bits": 40},
+                  {"rows": 3, "keys": 9, "head_dim": 5, "heads": 2, "kv_heads": 1}),
+    "one lane": ({"lanes": 1, "sfu_lanes": 5, "cols": 3, "score_bits": 16},
+                 {"rows": 2, "keys": 5, "head_dim": 4, "block_keys": 2}),
+}
+
+
+@pytest.mark.parametrize("name", ATTENTIONS)
+def test_attention(name):
+    fields, sizes = ATTENTIONS[name]
+    machine = load_machine(dataclasses.replace(TINY, **fields))
+    for number in range(2):
+        assert_equal_runs(machine, RandomAttention(**sizes, seed=number).program(machine.design))
+
+
+@pytest.mark.parametrize("queue,place,waits", [
+    ("vectors", 0, r"handoff waits for vector slot \d+ to hold a result"),
+    ("handoffs", 0, r"vector waits for vector slot \d+ to be filled"),
+    ("jobs", -1, r"handoff waits for accumulator bank \d+ to be full"),
+])
+def test_f060_a_stuck_attention_names_the_blocked_unit(queue, place, waits):
+    program = RandomAttention(rows=3, keys=4, head_dim=4, seed=1).program(TINY)
+    del getattr(program, queue)[place]
+    messages = []
+    for run in (load_machine(TINY).run, lambda program: run_pysim(TINY, program)):
+        with pytest.raises(DeadlockError, match=waits) as raised:
+            run(program)
+        messages.append(str(raised.value))
+    assert messages[0] == messages[1]
 
 
 def test_simulate_says_which_backend_ran():
@@ -133,6 +169,14 @@ def test_auto_takes_compiled_for_long_runs(monkeypatch):
     monkeypatch.setattr("cubewave.sim.backends.compiled.find_compiler", lambda: None)
     assert simulate(TINY, QProjection(5, 9, 10), progress=Progress()).backend == "pysim"
     assert "there is no C++ compiler" in lines[-1]
+
+
+def test_auto_takes_compiled_for_wide_rows():
+    from cubewave.sim.backends.choice import Backend
+    design = dataclasses.replace(TINY, rows=1, cols=512)
+    backend, note = Backend().choose(design, 1, False)
+    assert (backend.name, note) == ("compiled", "note: backend compiled, chosen for rows this wide")
+    assert Backend().choose(design, 1, True)[0].name == "pysim"
 
 
 def test_wide_rows_and_several_port_rows():
