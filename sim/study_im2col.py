@@ -204,7 +204,9 @@ def summary(rows: Iterable[Im2colRow]) -> list[tuple[str, str, str]]:
     def mib(value: float) -> str:
         return f"{value:.3f} MiB"
 
-    m, k, _n = shape.product
+    tiling = loader.case.workload.tiling(loader.case.design)
+    m = loader.result.counters["activation_rows"] // (len(tiling.k_tiles) * len(tiling.n_tiles))
+    k = loader.result.useful_macs // (m * shape.filters)
     avoided = memory.matrix_traffic / MIB
     return [
         line("image, bytes read", loader.image_bytes, "conv-input-bytes", whole),
@@ -215,8 +217,8 @@ def summary(rows: Iterable[Im2colRow]) -> list[tuple[str, str, str]]:
              "conv-unfold-ratio", whole),
         ("traffic avoided", mib(avoided), mib(2 * figures["conv-unfold-mib"]) if known else ""),
         line("work, MFLOP", 2 * loader.result.useful_macs / 1e6, "conv-mflops",
-             lambda value: f"{value:,.1f}"),
+             lambda value: f"{value:,.4g}"),
         line("array, service cycles", loader.ideal.units["array"].busy, "conv-cube-cycles", whole),
-        line("ReLU, groups", loader.ideal.units["vector"].busy - _marks(loader),
-             "conv-relu-groups", whole),
+        line("ReLU, groups", loader.ideal.units["vector"].busy
+             * loader.case.design.vector_units, "conv-relu-groups", whole),
     ]

@@ -117,7 +117,7 @@ class Conv2d:
 
     def _bias(self, value: Any) -> Any:
         """The argument, checked."""
-        return bias_vector(value, self.shape.filters)
+        return bias_vector(value, self.shape.filters, "filter")
 
     @property
     def epilogue(self) -> Epilogue | None:

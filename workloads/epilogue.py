@@ -55,12 +55,12 @@ class Requantize(NamedTuple):
             check_integer("requantize bits", bits, 2, LARGEST_ACCUMULATOR))
 
 
-def bias_vector(value: Any, columns: int) -> np.ndarray:
-    """A bias of `columns` integers as an int64 array; see :func:`integer_matrix`."""
+def bias_vector(value: Any, columns: int, of: str = "column of b") -> np.ndarray:
+    """A bias of `columns` integers, one for each `of`; see :func:`integer_matrix`."""
     array = np.asarray(value)
     if array.shape != (columns,):
-        raise WorkloadError(f"bias must have shape ({columns},), one element for each column of "
-                            f"b, not {array.shape}")
+        raise WorkloadError(f"bias must have shape ({columns},), one element for each {of}, not "
+                            f"{array.shape}")
     return integer_matrix("bias", array[np.newaxis])[0]
 
 

@@ -29,7 +29,7 @@ class NumbersField(FieldSpec):
 
     @property
     def range(self) -> str:
-        return f"N or {','.join(self.names)}, each {self.low} to {LARGEST_SIDE}"
+        return f"N or {','.join(self.names)} from {self.low}"
 
     def parse(self, text: str) -> Any:
         if not NUMBERS.fullmatch(text):

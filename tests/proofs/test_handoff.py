@@ -12,15 +12,17 @@ from cubewave.rtl.status import HandoffStatus
 from cubewave.rtl.vector_commands import Direction
 
 RATE = 2            # bytes a cycle
-MOST = 2            # rows and element bytes of a transfer, in the bounded check
+MOST_ROWS = 3       # of a transfer, in the bounded check
 MOST_LENGTH = 3     # elements of a row
+MOST_BYTES = 2      # of an element
+MOST_BEATS = 4      # rows of a bank or operand slot
 COLS = 2
 LATENCY = HandoffUnit.LATENCY
 
 
-def design(path):
-    return Design(rows=1, cols=COLS, accumulator_rows=4, accumulator_banks=2,
-                  accumulator_bits=16, activation_bits=8, input_slots=2, slot_bytes=4,
+def design(path, units=1):
+    return Design(rows=1, cols=COLS, vector_units=units, accumulator_rows=MOST_BEATS, accumulator_banks=2,
+                  accumulator_bits=16, activation_bits=8, input_slots=2, slot_bytes=MOST_BEATS,
                   handoff_slots=1, handoff=path, handoff_bytes_per_cycle=RATE,
                   score_bits=16, probability_bits=8)
 
@@ -105,17 +107,17 @@ class HandoffOrderSpec(HandoffSpec):
 class HandoffBeatsSpec(HandoffSpec):
     """Beats, duration and data of small transfers."""
 
-    def __init__(self, dut, path):
+    def __init__(self, dut, path, units):
         super().__init__(dut)
-        self._staged = path == "staged"
+        self._staged, self._units = path == "staged", units
 
     def describe(self, m):
         self._describe_transfer(m)
         dut, transfer = self.dut, self.dut.i.payload
         self.assume(m, "a transfer is small", (
-            (transfer.rows != 0) & (transfer.rows <= MOST) & (transfer.length != 0)
+            (transfer.rows != 0) & (transfer.rows <= MOST_ROWS) & (transfer.length != 0)
             & (transfer.length <= MOST_LENGTH) & (transfer.element_bytes != 0)
-            & (transfer.element_bytes <= MOST)))
+            & (transfer.element_bytes <= MOST_BYTES)))
         beats, cycles = Signal(8), Signal(8)
         nbytes = Signal(8)
         elements = Mux(self.to_matrix, 1, COLS)
@@ -126,7 +128,8 @@ class HandoffBeatsSpec(HandoffSpec):
                       >> (RATE - 1)),
             cycles.eq(Mux(beats > nbytes, beats, nbytes)),
         ]
-        self.assume(m, "a transfer is no larger than a bank or operand slot", beats <= 4)
+        self.assume(m, "a transfer is no larger than a bank or operand slot",
+                    beats <= MOST_BEATS)
         age = Signal(8)
         now = Signal(8)
         m.d.comb += now.eq(Mux(self.starts, 1, age + 1))
@@ -144,14 +147,15 @@ class HandoffBeatsSpec(HandoffSpec):
                    ~dut.read | (dut.row == read_at["matrix"]))
         self.claim(m, "beats to the matrix unit are read in order", ~dut.vector_read | (
             (dut.vector_read_address == read_at["vector"])
+            & (dut.vector_read_unit == read_at["unit"])
             & (dut.vector_read_slot == transfer.slot)))
         self._describe_writes(m, beats, elements, read_at["number"])
-        self.cover(m, "a transfer of several beats ends", self.ends & (beats == MOST * 2))
+        self.cover(m, "a transfer of several beats ends", self.ends & (beats == MOST_BEATS))
 
     def _describe_places(self, m, name, event, begins, transfer, elements):
         """The number of a beat of a transfer and its places on both sides."""
         kept = {each: Signal(8, name=f"{name}_{each}") for each in ("number", "row", "piece")}
-        at = {each: Signal(8, name=f"{name}_{each}_now") for each in (*kept, "matrix", "vector")}
+        at = {each: Signal(8, name=f"{name}_{each}_now") for each in (*kept, "matrix", "vector", "unit")}
         last = Signal(name=f"{name}_last_row")
         m.d.comb += [
             *(at[each].eq(Mux(begins, 0, kept[each])) for each in kept),
@@ -159,7 +163,8 @@ class HandoffBeatsSpec(HandoffSpec):
             at["matrix"].eq((transfer.row + at["piece"] * transfer.piece_pitch
                              + at["row"])[:2]),
             at["vector"].eq((transfer.address + at["piece"] * elements
-                             + at["row"] * transfer.pitch)[:4]),
+                             + (at["row"] >> self._units - 1) * transfer.pitch)[:4]),
+            at["unit"].eq(at["row"] & self._units - 1),
         ]
         m.d.sync += [
             kept["number"].eq(at["number"] + event),
@@ -183,7 +188,7 @@ class HandoffBeatsSpec(HandoffSpec):
         self.claim(m, "all beats are written, each once, when the end is known",
                    ~ends | (at["number"] + writes == beats))
         self.claim(m, "beats to the vector unit are written in order", ~dut.vector_write | (
-            ~to_matrix & (dut.vector_address == at["vector"])
+            ~to_matrix & (dut.vector_address == at["vector"]) & (dut.vector_unit == at["unit"])
             & (dut.vector_slot == transfer.slot)))
         self.claim(m, "beats to the matrix unit are written in order",
                    ~dut.operand_write[0] | (
@@ -211,8 +216,8 @@ def order(path, unit=HandoffUnit):
     return HandoffOrderSpec(unit(design=design(path)))
 
 
-def beats(path, unit=HandoffUnit):
-    return HandoffBeatsSpec(unit(design=design(path)), path)
+def beats(path, units=1, unit=HandoffUnit):
+    return HandoffBeatsSpec(unit(design=design(path, units)), path, units)
 
 
 @pytest.mark.parametrize("path", ["direct", "staged"])
@@ -220,9 +225,11 @@ def test_order_for_all_time(path):
     assert prove(lambda: order(path), depth=LATENCY + 1, cycles=10) is None
 
 
-@pytest.mark.parametrize("path, cycles", [("direct", 10), ("staged", 14)])
-def test_beats(path, cycles):
-    assert bounded_check(beats(path), cycles) is None
+@pytest.mark.parametrize("path, units, cycles", [
+    ("direct", 1, 10), ("direct", 2, 10), ("staged", 1, 14),
+])
+def test_beats(path, units, cycles):
+    assert bounded_check(beats(path, units), cycles) is None
 
 
 @pytest.mark.parametrize("text, replacement, sentence", [
@@ -254,6 +261,8 @@ def test_planted_bugs_in_the_order(text, replacement, sentence):
      "beats to the vector unit are read in order"),
     ("direct", 'now["vector_piece"] + elements', 'now["vector_piece"] + 1',
      "beats to the vector unit are written in order"),
+    ("direct", 'kept["unit"].eq(Mux(round_ends, 0, now["unit"] + 1))', 'kept["unit"].eq(0)',
+     "beats to the matrix unit are read in order"),
     ("direct", "valid.eq(moves & ~issued)", "valid.eq(moves)",
      "a row is read in each cycle from the start until all are read"),
     ("staged", "exchange.write_place.eq(writing.place)", "exchange.write_place.eq(0)",
@@ -262,4 +271,5 @@ def test_planted_bugs_in_the_order(text, replacement, sentence):
      "the beats to the vector unit carry what was read"),
 ])
 def test_planted_bugs_in_the_beats(path, text, replacement, sentence):
-    assert_caught(beats(path, broken(HandoffUnit, text, replacement)), 14, sentence)
+    units = 2 if "unit" in text else 1
+    assert_caught(beats(path, units, broken(HandoffUnit, text, replacement)), 14, sentence)

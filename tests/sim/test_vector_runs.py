@@ -36,7 +36,7 @@ def test_random_designs(design, workload):
 
 
 @pytest.mark.long
-@settings(max_examples=100, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=40, suppress_health_check=list(HealthCheck), deadline=None)
 @given(designs(), workloads())
 def test_many_random_designs(design, workload):
     check(design, workload)

@@ -11,7 +11,6 @@ from cubewave.rtl.accumulator import HANDOFF, NOBODY
 from cubewave.rtl.commands import ArrayJob, Destination, Load
 from cubewave.rtl.vector_commands import Direction, Handoff, VectorCommand, VectorOp
 from cubewave.sim.cycle import Durations, run_cycle_model, schedule
-from cubewave.sim.study import DESIGNS
 from cubewave.workloads.attention import RandomAttention
 from cubewave.workloads.program import Program
 
@@ -25,8 +24,7 @@ SHAPES = {"b200-sm": (128, 128, 128), "chapter": (32, 128, 8)}
 def study(preset, path, groups, slots):
     """The study's machine and program: Q and the first weight tiles resident, nothing stored."""
     rows, keys, head_dim = SHAPES[preset]
-    design = dataclasses.replace(Design.preset(preset), handoff=path, handoff_slots=slots,
-                                 **DESIGNS[preset])
+    design = dataclasses.replace(Design.preset(preset), handoff=path, handoff_slots=slots)
     attention = RandomAttention(rows, keys, head_dim, rows_per_group=rows // groups,
                                 resident=True, store_output=False)
     return design, attention.program(design, contents=False)
