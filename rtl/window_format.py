@@ -12,17 +12,17 @@ __all__ = ["WindowReads", "Windows"]
 class WindowReads(NamedTuple):
     """What a load of windows reads: `real` and `address` of each row and segment.
 
-    Segment s has the bytes `offset[s]` up to `offset[s]` + `count[s]` of every row.
+    Segment s has `size[s]` bytes of every row, from byte `offset[s]` on.
     """
     real: np.ndarray
     address: np.ndarray
     offset: np.ndarray
-    count: np.ndarray
+    size: np.ndarray
 
     @property
     def nbytes(self) -> int:
         """Real bytes of all rows; those of padding are not read."""
-        return int((self.real.sum(axis=0) * self.count).sum())
+        return int((self.real.sum(axis=0) * self.size).sum())
 
 
 class Windows:

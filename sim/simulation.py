@@ -12,7 +12,7 @@ import numpy as np
 from ..rtl import Design
 from ..rtl.design_fields import unknown_name
 from ..rtl.status import UNITS
-from ..workloads import Attention, Gemm
+from ..workloads import Attention, Conv2d, Gemm
 from ..workloads.program import Program
 from ..workloads.vector_workload import VectorWorkload
 from .analytic import Estimate, estimate
@@ -37,7 +37,7 @@ class Workload(Protocol):
     @property
     def useful_macs(self) -> int: ...
 
-    def parts(self) -> Sequence[Gemm | Attention | VectorWorkload]: ...
+    def parts(self) -> Sequence[Gemm | Attention | Conv2d | VectorWorkload]: ...
 
     def describe(self) -> dict[str, Any]: ...
 
@@ -97,7 +97,7 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
     Parameters
     ----------
     design : Design
-    workload : Gemm, QProjection, Sequence, Attention, Rope, Residual
+    workload : Gemm, QProjection, Sequence, Conv2d, Attention, Rope, Residual
     level : str
         "rtl": the Amaranth core, cycle by cycle. "cycle": the schedule model, with the same
         cycles and counters. "analytic": closed formulas.

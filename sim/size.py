@@ -13,8 +13,8 @@ __all__ = ["LARGEST_TILES", "check_size"]
 LARGEST_TILES = 3_000_000
 
 
-def check_size(subject: str, design: Design, jobs: Iterable[Gemm | Attention | Conv2d | VectorWorkload],
-               level: str) -> None:
+def check_size(subject: str, design: Design,
+               jobs: Iterable[Gemm | Attention | Conv2d | VectorWorkload], level: str) -> None:
     """Refuse workloads of more commands than the host holds; formulas take any size.
 
     Products count by their weight tiles, workloads of the vector unit by their descriptors.

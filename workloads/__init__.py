@@ -13,6 +13,7 @@ from .rope import RandomRope, Rope
 from .split_k import SplitK
 from .topology import read_topology
 
-__all__ = ["Attention", "Conv2d", "AttentionHead", "Gemm", "Layer", "MoE", "Network", "OperandTypeError",
-           "QProjection", "Qwen3", "RandomAttention", "RandomConv2d", "RandomResidual", "RandomRope", "Residual",
-           "Rope", "Sequence", "SplitK", "WorkloadError", "read_topology"]
+__all__ = ["Attention", "AttentionHead", "Conv2d", "Gemm", "Layer", "MoE", "Network",
+           "OperandTypeError", "QProjection", "Qwen3", "RandomAttention", "RandomConv2d",
+           "RandomResidual", "RandomRope", "Residual", "Rope", "Sequence", "SplitK",
+           "WorkloadError", "read_topology"]

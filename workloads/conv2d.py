@@ -13,7 +13,7 @@ from ..rtl.formats import IntegerFormat
 from .checks import check_integer
 from .conv2d_expansion import Expansion
 from .conv2d_reference import convolution
-from .conv2d_shape import ConvolutionShape, pair, paddings
+from .conv2d_shape import ConvolutionShape, paddings, pair
 from .conv2d_windows import ImageLayout, WindowRows
 from .epilogue import Epilogue, Requantize, bias_vector, random_bias
 from .errors import WorkloadError
@@ -82,19 +82,19 @@ class Conv2d:
                  **choices: Any):
         self.x, self._batched = _images(x)
         self.w = _integers("w", w, 4)
-        sizes = self.x.shape
         if layout == "NCHW":
             self.x = np.ascontiguousarray(self.x.transpose(0, 2, 3, 1))
-            sizes = self.x.shape
+        batch, height, width, channels = self.x.shape
         kernel_height, kernel_width, inner, filters = self.w.shape
         groups = check_integer("groups", groups, 1)
-        if inner * groups != sizes[3]:
+        if inner * groups != channels:
             raise WorkloadError(
-                f"w must have channels / groups = {sizes[3]} / {groups} channels in its third "
+                f"w must have channels / groups = {channels} / {groups} channels in its third "
                 f"dimension, not {inner}: x is {layout}, w [kernel height, kernel width, channels "
                 f"/ groups, filters]")
-        self._set(ConvolutionShape(*sizes, filters, (kernel_height, kernel_width), stride,
-                                   padding, dilation, groups, layout), **choices)
+        self._set(ConvolutionShape(batch, height, width, channels, filters,
+                                   (kernel_height, kernel_width), stride, padding, dilation,
+                                   groups, layout), **choices)
 
     def _set(self, shape: ConvolutionShape, *, padding_value: int = 0, im2col: str = "loader",
              unsigned: bool = False, bias: Any = None, relu: bool = False, requantize: Any = None,

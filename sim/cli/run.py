@@ -114,7 +114,7 @@ designs` the presets and their fields.
               "analytic.")
 @click.option("--study", type=Choice(list(STUDIES)), help="Run a study of the chapter instead: "
               "handoff (of attention) or slots (of gemm), ideal and at level rtl or cycle, every "
-              "tick between named.")
+              "tick between named; im2col (of conv2d), windows formed while loading or in memory.")
 @click.pass_context
 def command(context: click.Context, /, **options: Any) -> int:
     if options["study"] is not None:

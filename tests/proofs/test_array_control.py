@@ -75,48 +75,59 @@ class ArrayControlSpec(Spec):
             m.d.sync += started.eq(1)
         with m.Elif(uses):
             m.d.sync += started.eq(0)
-        in_array = Signal(range(IN_FLIGHT + 1))
-        m.d.sync += in_array.eq(in_array + dut.enter - dut.retire)
-        self.assume(m, "only rows that are in the array leave it", ~dut.retire | (in_array != 0))
-        self.assume(m, "the array holds so many rows at most",
-                    (in_array != IN_FLIGHT) | ~dut.enter | dut.retire)
         self.claim(m, "a tile is used only when all its words have been sent",
                    ~uses | (started & ~sending))
         self.claim(m, "the control knows whether a tile waits",
                    self.probe("dut.loaded", 1) == (started & ~sending))
         self.claim(m, "a tile that is shifted has started", ~sending | started)
-        self.claim(m, "rows are in the array from their entry to their sums",
-                   dut.running == (in_array != 0))
-        self.claim(m, "the control counts the rows in the array",
-                   self.probe("dut.in_array", len(in_array)) == in_array)
-        self.claim(m, "no more rows are in the array than it holds", in_array <= IN_FLIGHT)
+        in_array = self._describe_flight(m)
         if self._double_buffer:
             self.claim(m, "the turn rides on the first row of a job that needs new weights",
                        dut.turn == uses)
             self.claim(m, "a whole tile is shifted at once if the last one is used",
                        dut.shift == (dut.whole & ~sending & (~started | uses)))
         else:
-            over = Signal(init=1)   # the last job was the last use of its tile
-            with m.If(dut.i.valid & dut.i.ready):
-                m.d.sync += over.eq(job.last_use)
-            self.assume(m, "a job needs new weights exactly if the one before was their last use",
-                        ~dut.i.valid | (job.new_weights == over))
-            in_use = (count != 0) | ~over
-            resident = Signal()   # a tile in the cells has a use left
-            with m.If(dut.turn):
-                m.d.sync += resident.eq(0)
-            with m.Elif(dut.shift):
-                m.d.sync += resident.eq(1)
-            self.claim(m, "the turn rides on the last row of a tile's last job",
-                       dut.turn == (dut.enter & last & job.last_use))
-            self.claim(m, "a whole tile is shifted when the array is empty and the last one "
-                       "has no use left",
-                       dut.shift == (dut.whole & ~sending & ~resident & (in_array == 0)))
-            self.claim(m, "the control knows whether a tile has a use left",
-                       self.probe("dut.resident", 1) == resident)
-            self.claim(m, "a tile has a use left while it is loaded, waits or is in use",
-                       (resident == (started | in_use)) & ~(started & in_use))
+            self._describe_single(m, count, last, started, sending, in_array)
         return started & ~sending
+
+    def _describe_flight(self, m):
+        """The rows in the array."""
+        dut = self.dut
+        in_array = Signal(range(IN_FLIGHT + 1))
+        m.d.sync += in_array.eq(in_array + dut.enter - dut.retire)
+        self.assume(m, "only rows that are in the array leave it", ~dut.retire | (in_array != 0))
+        self.assume(m, "the array holds so many rows at most",
+                    (in_array != IN_FLIGHT) | ~dut.enter | dut.retire)
+        self.claim(m, "rows are in the array from their entry to their sums",
+                   dut.running == (in_array != 0))
+        self.claim(m, "the control counts the rows in the array",
+                   self.probe("dut.in_array", len(in_array)) == in_array)
+        self.claim(m, "no more rows are in the array than it holds", in_array <= IN_FLIGHT)
+        return in_array
+
+    def _describe_single(self, m, count, last, started, sending, in_array):
+        """Without a shadow register: a tile stays in the cells until its last use."""
+        dut, job = self.dut, self.dut.i.payload
+        over = Signal(init=1)   # the last job was the last use of its tile
+        with m.If(dut.i.valid & dut.i.ready):
+            m.d.sync += over.eq(job.last_use)
+        self.assume(m, "a job needs new weights exactly if the one before was their last use",
+                    ~dut.i.valid | (job.new_weights == over))
+        in_use = (count != 0) | ~over
+        resident = Signal()   # a tile in the cells has a use left
+        with m.If(dut.turn):
+            m.d.sync += resident.eq(0)
+        with m.Elif(dut.shift):
+            m.d.sync += resident.eq(1)
+        self.claim(m, "the turn rides on the last row of a tile's last job",
+                   dut.turn == (dut.enter & last & job.last_use))
+        self.claim(m, "a whole tile is shifted when the array is empty and the last one "
+                   "has no use left",
+                   dut.shift == (dut.whole & ~sending & ~resident & (in_array == 0)))
+        self.claim(m, "the control knows whether a tile has a use left",
+                   self.probe("dut.resident", 1) == resident)
+        self.claim(m, "a tile has a use left while it is loaded, waits or is in use",
+                   (resident == (started | in_use)) & ~(started & in_use))
 
     def _describe_rows(self, m, count, last, loaded):
         dut, job = self.dut, self.dut.i.payload

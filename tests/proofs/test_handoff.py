@@ -21,9 +21,9 @@ LATENCY = HandoffUnit.LATENCY
 
 
 def design(path, units=1):
-    return Design(rows=1, cols=COLS, vector_units=units, accumulator_rows=MOST_BEATS, accumulator_banks=2,
-                  accumulator_bits=16, activation_bits=8, input_slots=2, slot_bytes=MOST_BEATS,
-                  handoff_slots=1, handoff=path, handoff_bytes_per_cycle=RATE,
+    return Design(rows=1, cols=COLS, vector_units=units, accumulator_banks=2,
+                  accumulator_rows=MOST_BEATS, accumulator_bits=16, activation_bits=8,
+                  input_slots=2, slot_bytes=MOST_BEATS, handoff_slots=1, handoff=path, handoff_bytes_per_cycle=RATE,
                   score_bits=16, probability_bits=8)
 
 
@@ -155,7 +155,8 @@ class HandoffBeatsSpec(HandoffSpec):
     def _describe_places(self, m, name, event, begins, transfer, elements):
         """The number of a beat of a transfer and its places on both sides."""
         kept = {each: Signal(8, name=f"{name}_{each}") for each in ("number", "row", "piece")}
-        at = {each: Signal(8, name=f"{name}_{each}_now") for each in (*kept, "matrix", "vector", "unit")}
+        at = {each: Signal(8, name=f"{name}_{each}_now")
+              for each in (*kept, "matrix", "vector", "unit")}
         last = Signal(name=f"{name}_last_row")
         m.d.comb += [
             *(at[each].eq(Mux(begins, 0, kept[each])) for each in kept),

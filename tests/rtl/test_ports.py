@@ -140,8 +140,8 @@ PORTS = {
         f"i<{32 + BEAT} reserve<1 room>1 whole>1 shift<1 shifting>1 ends>1 o>16 valid>1"),
     "memory_interface": (
         MemorySignature(DESIGN),
-        f"load>{2 + LOAD + LOAD_TAG + WINDOW} store>{STORE} weights<{32 + BEAT} operands<{48 + BEAT} "
-        f"vectors<{64 + 4 + 2 + LOAD_TAG} rows>{ROW} "
+        f"load>{2 + LOAD + LOAD_TAG + WINDOW} store>{STORE} weights<{32 + BEAT} "
+        f"operands<{48 + BEAT} vectors<{64 + 4 + 2 + LOAD_TAG} rows>{ROW} "
         "loading<1 storing<1 store_next<1 store_stays<1 loads_under_way<1 stores_under_way<1 "
         "request_bytes<40 request_transactions<40 window_bytes<40"),
     "window_addresses": (

@@ -58,7 +58,7 @@ def test_random_loads(output_stationary, lanes):
                 "address": [int(reads.address[row, segment] - reads.offset[segment]) & MASK
                             for row in rows],
                 "real": [int(reads.real[row, segment]) for row in rows],
-                "offset": reads.offset[segment], "count": reads.count[segment],
+                "offset": reads.offset[segment], "count": reads.size[segment],
                 "first_segment": int(segment == 0),
                 "last_segment": int(segment == load.segments - 1)})
     for number, (got, want) in enumerate(zip(lockstep(dut, steps, WATCH), expected)):
@@ -67,6 +67,21 @@ def test_random_loads(output_stationary, lanes):
             got["address"] = got["address"][:rows]
             got["real"] = [got["real"] >> row & 1 for row in range(rows)]
             assert got == want, number
+
+
+def rows_of(load, reads, memory, size, bits):
+    """The rows of a load of two segments as the array takes them; 7 is outside the image."""
+    rows = []
+    for row in range(load.rows):
+        data = bytearray()
+        for segment in range(2):
+            count, at = int(reads.size[segment]), int(reads.address[row, segment])
+            data += (memory[at:at + count] if reads.real[row, segment]
+                     else (b"\x07" + bytes(size - 1)) * (count // size))
+        elements = [int.from_bytes(data[start:start + size], "little") & (1 << bits) - 1
+                    for start in range(0, len(data), size)]
+        rows.append(sum(element << number * bits for number, element in enumerate(elements)))
+    return rows
 
 
 @pytest.mark.parametrize("bits", [8, 16, 5])
@@ -90,7 +105,7 @@ def test_rows_are_put_together(bits, lanes):
 
     commands = [{"base": value & MASK, "configure": register} for register, value
                 in values.items()] + [request(load)]
-    steps, log = [], []
+    steps = []
     transfers = [{"request": command, "first_at": 5 + number}
                  for number, command in enumerate(commands)]
     beats = 2 * -(-load.rows // lanes)
@@ -114,16 +129,7 @@ def test_rows_are_put_together(bits, lanes):
         steps.append(step)
     log = lockstep(mover, steps, ["o.valid", "o.payload", "enable", "windows_read", "under_way"])
 
-    rows = []
-    for row in range(load.rows):
-        data = bytearray()
-        for segment in range(2):
-            count, at = int(reads.count[segment]), int(reads.address[row, segment])
-            data += (memory[at:at + count] if reads.real[row, segment]
-                     else (b"\x07" + bytes(size - 1)) * (count // size))
-        elements = [int.from_bytes(data[start:start + size], "little") & (1 << bits) - 1
-                    for start in range(0, len(data), size)]
-        rows.append(sum(element << number * bits for number, element in enumerate(elements)))
+    rows = rows_of(load, reads, memory, size, bits)
     got = [cycle["o.payload"] for cycle in log if cycle["o.valid"]]
     assert [row for beat in got for row in beat["rows"][:beat["count"]]] == rows
     assert [beat["first"] for beat in got] == [1] + [0] * (len(got) - 1)

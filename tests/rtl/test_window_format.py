@@ -38,9 +38,9 @@ def test_random_windows(output_stationary):
         got = [list(zip(map(bool, real), map(int, address)))
                for real, address in zip(reads.real, reads.address)]
         assert got == expected(shape, load, output_stationary), seed
-        assert reads.count.sum() == load.bytes_per_row
-        assert (reads.offset[1:] == reads.count.cumsum()[:-1]).all()
-        assert reads.count.min() >= 1
-        real = sum(count for line in got for (inside, _), count in zip(line, reads.count)
+        assert reads.size.sum() == load.bytes_per_row
+        assert (reads.offset[1:] == reads.size.cumsum()[:-1]).all()
+        assert reads.size.min() >= 1
+        real = sum(count for line in got for (inside, _), count in zip(line, reads.size)
                    if inside)
         assert reads.nbytes == real

@@ -13,8 +13,7 @@ from cubewave.rtl import Design
 from cubewave.rtl.formats import IntegerFormat
 from cubewave.sim import simulate
 from cubewave.sim.analytic import estimate
-from cubewave.sim.analytic.conv2d import image_bytes, window_bytes
-from cubewave.workloads import Conv2d, RandomConv2d, WorkloadError
+from cubewave.workloads import Conv2d, RandomConv2d
 
 TINY = Design.preset("tiny")
 PER_DESIGN = 8  # convolutions on one elaborated core

@@ -12,7 +12,7 @@ from cubewave.rtl.window_format import Windows
 from cubewave.sim.analytic.conv2d import image_bytes, window_bytes
 from cubewave.workloads import RandomConv2d
 from cubewave.workloads.conv2d_shape import ConvolutionShape
-from cubewave.workloads.conv2d_windows import LineBuffer, WindowRows, reads_of
+from cubewave.workloads.conv2d_windows import LineBuffer, reads_of
 from cubewave.workloads.tiling import Tile
 
 TINY = Design.preset("tiny")
@@ -71,7 +71,7 @@ def test_loads_address_the_windows(dataflow):
                 reads = windows.reads(load)
                 rows = np.zeros((load.rows, load.bytes_per_row), np.int64)
                 for segment in range(load.segments):
-                    part = np.arange(reads.count[segment])
+                    part = np.arange(reads.size[segment])
                     at = reads.address[:, segment, None] + part
                     real = reads.real[:, segment, None]
                     rows[:, reads.offset[segment] + part] = np.where(

@@ -1,4 +1,4 @@
-"""The table of ResNet-50, and convolution layers of topology files that are formed in the loader."""
+"""The table of ResNet-50, and convolutions of topology files."""
 
 import pytest
 

@@ -25,7 +25,7 @@ def test_every_level(cubewave):
 
 def test_defaults_are_what_the_listing_says(cubewave):
     workload = results(cubewave, "--level", "analytic")["workload"]
-    assert (workload["kernel"], workload["stride"], workload["dilation"]) == ([3, 3], [1, 1], [1, 1])
+    assert [workload[name] for name in ("kernel", "stride", "dilation")] == [[3, 3], [1, 1], [1, 1]]
 
 
 def test_files(cubewave, tmp_path):
