@@ -227,6 +227,9 @@ def _traffic(grid: Table, result: Result) -> None:
     grid.add_row("bytes moved", count(total), used)
     grid.add_row("", "", f"{count(result.bytes_read)} read, {count(result.bytes_written)} written"
                          f"{speed}")
+    if result.counters.get("window_bytes"):
+        grid.add_row("window bytes", count(result.counters["window_bytes"]),
+                     "of convolution windows, formed while loading")
     if total:
         balance = "" if bandwidth is None else (
             f"; the machine is balanced at {number(design.macs_per_cycle / bandwidth)}")

@@ -97,6 +97,14 @@ class _Block:
         self._compiler.rhs = self.values
         self._compiler.lhs = _LHSValueCompiler(state, self.emitter, rhs=self.values)
 
+    def combinational(self, signal, index, mask):
+        """What a combinational signal is before its statements."""
+        self.state.slots[index].is_comb = True
+        if mask == (1 << len(signal)) - 1:
+            return f"{signal.init:#x}"
+        self.values.read.add(signal)  # its other bits are registers
+        return f"slots[{index}].curr & {~mask:#x} | {signal.init & mask:#x}"
+
     def add(self, statements, start):
         """Compile statements; `start(signal, index, mask)` is what a driven signal starts as."""
         masks = LHSMaskCollector()
@@ -121,15 +129,8 @@ def combinational_process(state, blocks):
     for number, groups in enumerate(blocks):
         block = _Block(state, settled)
 
-        def start(signal, index, mask):
-            state.slots[index].is_comb = True
-            if mask == (1 << len(signal)) - 1:
-                return f"{signal.init:#x}"
-            block.values.read.add(signal)  # its other bits are registers
-            return f"slots[{index}].curr & {~mask:#x} | {signal.init & mask:#x}"
-
         for group in groups:
-            block.add([statement for _order, statement in group.statements], start)
+            block.add([statement for _order, statement in group.statements], block.combinational)
             block.values.computed.update(group.driven)
         for signal in block.values.read:
             if signal in settled:

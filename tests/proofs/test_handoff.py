@@ -23,8 +23,8 @@ LATENCY = HandoffUnit.LATENCY
 def design(path, units=1):
     return Design(rows=1, cols=COLS, vector_units=units, accumulator_banks=2,
                   accumulator_rows=MOST_BEATS, accumulator_bits=16, activation_bits=8,
-                  input_slots=2, slot_bytes=MOST_BEATS, handoff_slots=1, handoff=path, handoff_bytes_per_cycle=RATE,
-                  score_bits=16, probability_bits=8)
+                  input_slots=2, slot_bytes=MOST_BEATS, handoff_slots=1, handoff=path,
+                  handoff_bytes_per_cycle=RATE, score_bits=16, probability_bits=8)
 
 
 class HandoffSpec(Spec):

@@ -18,9 +18,11 @@ BITS = 4
 class Column(wiring.Component):
     """Cells below each other; the turn reaches each a cycle after the one above it."""
 
-    def __init__(self, *, rows, cell):
+    def __init__(self, *, rows, cell, double_buffer):
         design = Design(rows=rows, cols=1, activation_bits=4, weight_bits=BITS)
-        self.cells = [cell(format=IntegerFormat.of(design)) for _ in range(rows)]
+        self.double_buffer = double_buffer
+        self.cells = [cell(format=IntegerFormat.of(design), double_buffer=double_buffer)
+                      for _ in range(rows)]
         super().__init__({"word": In(BITS), "word_valid": In(1), "turn": In(1),
                           "word_out_valid": Out(1)})
 
@@ -43,7 +45,8 @@ class WeightChainSpec(Spec):
     """Tiles of one word a row, sent as the array does.
 
     Words 0 to rows - 1 come in consecutive cycles. A tile's turn comes `rows` or more cycles
-    after its first word; the next tile's first word in the cycle of the turn or later.
+    after its first word; the next tile's first word in the cycle of the turn or later. Without
+    double buffer the turn rides on the tile's last row, and the next tile comes after that.
     """
 
     def describe(self, m):
@@ -51,15 +54,19 @@ class WeightChainSpec(Spec):
         start = self.free(1, "start")   # a tile's first word comes in this cycle
         loaded = Signal()               # a tile has started and had no turn
         started = self._history(m, start, 2 * rows, "started")
-        turned = self._history(m, dut.turn, rows, "turned")
+        turned = self._history(m, dut.turn, rows + 1, "turned")
         sending = Signal()
         m.d.comb += sending.eq(sum(started[1:rows]) != 0)
         with m.If(start):
             m.d.sync += loaded.eq(1)
         with m.Elif(dut.turn):
             m.d.sync += loaded.eq(0)
-        self.assume(m, "a tile starts when the one before has its turn, or after it",
-                    ~start | (~sending & (~loaded | dut.turn)))
+        if dut.double_buffer:
+            self.assume(m, "a tile starts when the one before has its turn, or after it",
+                        ~start | (~sending & (~loaded | dut.turn)))
+        else:
+            self.assume(m, "a tile starts when the last row of the one before has passed",
+                        ~start | (~sending & ~loaded & (sum(turned[:rows]) == 0)))
         self.assume(m, "a tile's turn comes when all its words have been sent",
                     ~dut.turn | (loaded & ~sending))
         self.assume(m, "a word comes for each row", dut.word_valid == (start | sending))
@@ -74,19 +81,34 @@ class WeightChainSpec(Spec):
                 m.d.sync += mine.eq(last)
             held.append(last)
             given.append(mine)
-        had_turn = Signal(rows)
-        m.d.sync += had_turn.eq(had_turn | sum(turned[row] << row for row in range(rows)))
-        for row in range(rows):
-            active = self.probe(f"dut.cell_{row}.active", BITS)
-            self.claim(m, f"row {row} works with its own word of its tile",
-                       ~had_turn[row] | (active == given[row]))
+        self._describe_use(m, turned, given)
         self.claim(m, "no word leaves the column", ~dut.word_out_valid)
         self._describe_cells(m, started, turned, held,
                              self._history(m, loaded, rows - 1, "loaded"))
         self.claim(m, "a tile that has started has not had its turn",
                    ~(sum(started[1:rows]) != 0) | loaded)
-        self.cover(m, "three tiles come in intervals of `rows` cycles",
-                   start & started[rows] & started[2 * rows])
+        if dut.double_buffer:
+            self.cover(m, "three tiles come in intervals of `rows` cycles",
+                       start & started[rows] & started[2 * rows])
+        else:
+            self.cover(m, "a tile comes right after the last row of another",
+                       start & turned[rows])
+
+    def _describe_use(self, m, turned, given):
+        """Each cell multiplies by the word that it was given."""
+        if not self.dut.double_buffer:
+            for row, word in enumerate(given):
+                held = self.probe(f"dut.cell_{row}.held", BITS)
+                self.claim(m, f"row {row} works with its own word to the tile's last row",
+                           ~turned[row + 1] | (held == word))
+            return
+        rows = len(given)
+        had_turn = Signal(rows)
+        m.d.sync += had_turn.eq(had_turn | sum(turned[row] << row for row in range(rows)))
+        for row, word in enumerate(given):
+            active = self.probe(f"dut.cell_{row}.active", BITS)
+            self.claim(m, f"row {row} works with its own word of its tile",
+                       ~had_turn[row] | (active == word))
 
     def _history(self, m, signal, cycles, name):
         """The signal now and in each of so many cycles before."""
@@ -124,13 +146,15 @@ class WeightChainSpec(Spec):
                            ~started[row + k] | (word == held[k]))
 
 
-def spec(rows, cell=WeightStationaryCell):
-    return WeightChainSpec(Column(rows=rows, cell=cell))
+def spec(rows, double_buffer=True, cell=WeightStationaryCell):
+    return WeightChainSpec(Column(rows=rows, cell=cell, double_buffer=double_buffer))
 
 
+@pytest.mark.parametrize("double_buffer", [True, False])
 @pytest.mark.parametrize("rows", [1, 2, 3])
-def test_weight_chain_for_all_time(rows):
-    assert prove(lambda: spec(rows), depth=2 * rows + 1, cycles=4 * rows + 4) is None
+def test_weight_chain_for_all_time(rows, double_buffer):
+    assert prove(lambda: spec(rows, double_buffer), depth=2 * rows + 1,
+                 cycles=4 * rows + 4) is None
 
 
 @pytest.mark.parametrize("text, replacement, sentence", [
@@ -141,4 +165,10 @@ def test_weight_chain_for_all_time(rows):
      "row 0 works with its own word of its tile"),
 ])
 def test_planted_bugs(text, replacement, sentence):
-    assert_caught(spec(2, broken(WeightStationaryCell, text, replacement)), 10, sentence)
+    assert_caught(spec(2, True, broken(WeightStationaryCell, text, replacement)), 10, sentence)
+
+
+def test_a_planted_bug_without_double_buffer():
+    cell = broken(WeightStationaryCell, "~full | self.turn_in", "1")
+    assert_caught(spec(2, False, cell), 10,
+                  "row 0 works with its own word to the tile's last row")

@@ -265,7 +265,8 @@ def check(model, cycles):
 @pytest.mark.parametrize("handoff", ["direct", "staged"])
 @settings(max_examples=20, derandomize=True)
 @given(rows=st.integers(1, 4), cols=st.integers(1, 4), port=st.integers(1, 4),
-       units=st.integers(1, 2), rate=st.sampled_from([1, 5, 8, 100]), bits=st.sampled_from([(16, 8), (8, 16), (8, 8)]),
+       units=st.integers(1, 2), rate=st.sampled_from([1, 5, 8, 100]),
+       bits=st.sampled_from([(16, 8), (8, 16), (8, 8)]),
        chance=st.sampled_from([0.4, 0.8, 1.0]), seed=st.integers(0, 999))
 @example(rows=1, cols=1, port=1, units=1, rate=100, bits=(16, 8), chance=1.0, seed=0)
 @example(rows=3, cols=2, port=2, units=2, rate=5, bits=(16, 8), chance=1.0, seed=1)

@@ -83,7 +83,8 @@ DEADLOCKS = {
         "loader waits for slot 1 to be free; array waits for slot 0 to be ready; "
         "store waits for accumulator bank 1 to be full"),
     "vector slot never filled": (
-        Program(vectors=[COMMAND._replace(wait_a=1)]), "vector waits for vector slot 0 to be filled"),
+        Program(vectors=[COMMAND._replace(wait_a=1)]),
+        "vector waits for vector slot 0 to be filled"),
     "vector slot filled in part": (
         Program(loads=[ELEMENTS._replace(last=0)], vectors=[COMMAND._replace(wait_a=1)]),
         "vector waits for vector slot 0 to be filled"),

@@ -92,7 +92,7 @@ def test_attention(name):
 
 @pytest.mark.parametrize("queue,field,waits", [
     ("vectors", "done", r"handoff waits for vector slot \d+ to hold a result"),
-    ("handoffs", "take", r"vector waits for vector slot \d+ to be filled"),
+    ("handoffs", "last", r"vector waits for vector slot \d+ to be filled"),
     ("jobs", "finish_bank", r"handoff waits for accumulator bank \d+ to be full"),
 ])
 def test_f060_a_stuck_attention_names_the_blocked_unit(queue, field, waits):
