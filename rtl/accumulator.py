@@ -59,6 +59,7 @@ class Accumulators(wiring.Component):
 
     LATENCY = 1  # cycles from `read` to the row on `o`
     UPDATE = 1   # cycles from a tag to the write of its row
+    collision_free = True  # no row read from a memory is used that is written in that cycle
 
     def __init__(self, *, design, format):
         self._design, self._format = design, format

@@ -60,10 +60,15 @@ class Core(wiring.Component):
         self.control = control(design=design,
                                max_rows_in_flight=MatrixUnit.latency(design) + 2 * design.rows)
         self.vector = VectorUnit(design=design)
+        self.vector_fill = VectorFill(design=design)
         self.handoff = HandoffUnit(design=design)
         self.store = StoreUnit(design=design)
         self.counters = CounterBank()
         self.accumulators = Accumulators(design=design, format=IntegerFormat.of(design))
+        layouts = {"load": load_layout, "job": array_layout, "vector": vector_layout,
+                   "handoff": handoff_layout, "store": store_layout}
+        self.queues = {name: Queue(shape=layout(design), depth=QUEUE_DEPTH)
+                       for name, layout in layouts.items()}
         super().__init__({
             "loads": In(stream.Signature(load_layout(design))),
             "jobs": In(stream.Signature(array_layout(design))),
@@ -91,16 +96,15 @@ class Core(wiring.Component):
         m.submodules.control = self.control
         m.submodules.accumulators = self.accumulators
         m.submodules.vector = self.vector
-        m.submodules.vector_fill = fill = VectorFill(design=design)
+        m.submodules.vector_fill = fill = self.vector_fill
         m.submodules.handoff = self.handoff
         m.submodules.store = self.store
-        for name, port, unit in (("load_queue", self.loads, self.loader),
-                                 ("job_queue", self.jobs, self.control),
-                                 ("vector_queue", self.vectors, self.vector),
-                                 ("handoff_queue", self.handoffs, self.handoff),
-                                 ("store_queue", self.stores, self.store)):
-            queue = Queue(shape=port.payload.shape(), depth=QUEUE_DEPTH)
-            m.submodules[name] = queue
+        for name, port, unit in (("load", self.loads, self.loader),
+                                 ("job", self.jobs, self.control),
+                                 ("vector", self.vectors, self.vector),
+                                 ("handoff", self.handoffs, self.handoff),
+                                 ("store", self.stores, self.store)):
+            m.submodules[f"{name}_queue"] = queue = self.queues[name]
             connect(m, flipped(port), queue.i)
             connect(m, queue.o, unit.i)
 

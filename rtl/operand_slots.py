@@ -47,6 +47,7 @@ class OperandSlots(wiring.Component):
 
     LATENCY = 1  # cycles from `read` to the row on `o`
     ARRIVAL = 1  # cycles from a slot's last beat on `i` to its `ready` bit
+    collision_free = True  # no row is read that is written in that cycle
 
     def __init__(self, *, design):
         self._design = design

@@ -4,7 +4,7 @@ from typing import Any
 
 from amaranth.hdl import Elaboratable, Value, ValueLike
 
-__all__ = ["stand_in"]
+__all__ = ["left_out", "stand_in"]
 
 
 def stand_in(platform: Any, component: Any, **ports: ValueLike) -> Elaboratable | None:
@@ -26,3 +26,12 @@ def stand_in(platform: Any, component: Any, **ports: ValueLike) -> Elaboratable 
     if offer is None:
         return None
     return offer(component, {name: Value.cast(value) for name, value in ports.items()})
+
+
+def left_out(platform: Any, component: Any) -> bool:
+    """Whether a platform leaves a component out, whose outputs then keep their reset values.
+
+    A simulator may do so with what its program never asks for anything.
+    """
+    leaves_out = getattr(platform, "leaves_out", None)
+    return leaves_out is not None and leaves_out(component)

@@ -111,6 +111,15 @@ class VectorSlot(wiring.Component):
                     f"write_{port}_{half}_data": In(word * bits)}
         super().__init__(members)
 
+    @property
+    def collision_free(self):
+        """No element is used that is written in the cycle of its read.
+
+        With one engine a command's results are written cycles after their operands are read, and
+        flags keep the other readers and writers apart. Two engines may meet.
+        """
+        return len(self._ports) == 1
+
     def elaborate(self, platform):
         m = Module()
         for half, contents in zip(("even", "odd"), self.halves):

@@ -47,6 +47,7 @@ class WeightFifo(wiring.Component):
 
     LATENCY = 1  # cycles from reading a row to the row on `o`
     ARRIVAL = 1  # cycles from a tile's last beat on `i` to `whole`
+    collision_free = True  # no row is read that is written in that cycle
 
     def __init__(self, *, design):
         self._design = design

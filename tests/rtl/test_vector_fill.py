@@ -15,9 +15,10 @@ OF_A_ROW = ["load_slot", "load_unit", "load_address", "load_count", "load_data"]
 WATCH = ["load_write", *OF_A_ROW, "load_filled", "load_filled_slot"]
 
 
-def make(cols=4, units=1, accumulator_bits=32):
+def make(cols=4, units=1, accumulator_bits=32, handoff_slots=2):
     return Design(rows=9, cols=cols, weight_bits=4, vector_units=units,
-                  accumulator_bits=accumulator_bits, accumulator_rows=8, handoff_slots=2)
+                  accumulator_bits=accumulator_bits, accumulator_rows=8,
+                  handoff_slots=handoff_slots)
 
 
 def run(design, steps):
@@ -62,11 +63,11 @@ def load(design, rng):
 @settings(max_examples=30, derandomize=True)
 @given(cols=st.integers(1, 5), units=st.integers(1, 2),
        accumulator_bits=st.sampled_from([16, 32, 48]), chance=st.sampled_from([0.4, 1.0]),
-       seed=st.integers(0, 999))
-@example(cols=1, units=1, accumulator_bits=16, chance=1.0, seed=0)
-@example(cols=3, units=2, accumulator_bits=48, chance=1.0, seed=0)
-def test_any_loads(cols, units, accumulator_bits, chance, seed):
-    design, rng = make(cols, units, accumulator_bits), random.Random(seed)
+       handoff_slots=st.integers(1, 2), seed=st.integers(0, 999))
+@example(cols=1, units=1, accumulator_bits=16, chance=1.0, handoff_slots=2, seed=0)
+@example(cols=3, units=2, accumulator_bits=48, chance=1.0, handoff_slots=1, seed=0)
+def test_any_loads(cols, units, accumulator_bits, chance, handoff_slots, seed):
+    design, rng = make(cols, units, accumulator_bits, handoff_slots), random.Random(seed)
     quiet = dict.fromkeys(WATCH) | {"load_write": 0, "load_filled": 0}
     steps, expected, beats = [], [quiet], []
     for _ in range(80):

@@ -20,11 +20,14 @@ def test_events():
         "use": ["handoff_use", "store_use"]}
     assert flag_events(2)["release"][2:] == [
         "engine_0_a_release", "engine_0_b_release", "engine_1_a_release", "engine_1_b_release"]
+    assert flag_events(2)["done"] == ["engine_0_done", "engine_1_done"]
+    assert flag_events(1)["wait"] == ["head_a_wait", "head_b_wait"]
 
 
 @pytest.mark.parametrize("engines", [1, 2])
-def test_any_events(engines):
-    design, rng = Design(handoff_slots=2), random.Random(engines)
+@pytest.mark.parametrize("handoff_slots", [1, 2])  # 5 slots, 8 slots
+def test_any_events(handoff_slots, engines):
+    design, rng = Design(handoff_slots=handoff_slots), random.Random(engines)
     slots, events = range(vector_slots(design)), flag_events(engines)
     flags, steps, expected = {name: set() for name in FLAGS}, [], []
     for _cycle in range(300):

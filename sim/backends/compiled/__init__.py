@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from ....rtl import Design
+from ....rtl.commands import Destination
 from ....workloads.program import Program
 from ..run import Progress, RawRun
 from .build import build_key, build_library
@@ -17,12 +18,17 @@ __all__ = ["BuildError", "CompiledMachine", "find_compiler", "is_built", "load_m
 def is_built(design: Design, mesh: str = "kernel") -> bool:
     """Whether the cache has the compiled machine of a design."""
     compiler = find_compiler()
-    return compiler is not None and Cache(cache_folder()).has(build_key(design, mesh, compiler))
+    return compiler is not None and any(
+        Cache(cache_folder()).has(build_key(design, mesh, compiler, vector=vector))
+        for vector in (False, True))
 
 
 def load_machine(design: Design, mesh: str = "kernel", *, rebuild: bool = False,
-                 say: Callable[[str], None] | None = None) -> CompiledMachine:
+                 vector: bool = True, say: Callable[[str], None] | None = None
+                 ) -> CompiledMachine:
     """The compiled machine of a design, built unless the cache has it.
+
+    Without `vector` it runs programs without commands for vector unit and hand-off only.
 
     Raises
     ------
@@ -34,11 +40,14 @@ def load_machine(design: Design, mesh: str = "kernel", *, rebuild: bool = False,
         raise BuildError("backend compiled needs a C++ compiler: install g++ or clang++, or "
                          "the Python package ziglang")
     return CompiledMachine(design, build_library(design, mesh, compiler, rebuild=rebuild,
-                                                 say=say))
+                                                 vector=vector, say=say))
 
 
 def run_compiled(design: Design, program: Program, *, mesh: str = "kernel",
                  rebuild: bool = False, progress: Progress | None = None,
                  say: Callable[[str], None] | None = None) -> RawRun:
     """Run a program on a compiled machine."""
-    return load_machine(design, mesh, rebuild=rebuild, say=say).run(program, progress)
+    vector = bool(program.vectors or program.handoffs) or any(
+        load.destination is Destination.VECTOR for load in (*program.preload, *program.loads))
+    machine = load_machine(design, mesh, rebuild=rebuild, vector=vector, say=say)
+    return machine.run(program, progress)

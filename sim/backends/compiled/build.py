@@ -51,9 +51,11 @@ def compiled_machine(design: Design) -> Machine:
     return Machine(design=design, lines=LINES, commands=COMMANDS)
 
 
-def build_key(design: Design, mesh: str, compiler: Compiler, extra: str = "") -> str:
+def build_key(design: Design, mesh: str, compiler: Compiler, extra: str = "",
+              vector: bool = True) -> str:
     """What a library depends on, as one word."""
-    parts = {"design": design.to_dict(), "mesh": mesh, "compiler": compiler.version,
+    parts = {"design": design.to_dict(), "mesh": mesh, "vector": vector,
+             "compiler": compiler.version,
              "flags": [COMMON, MACHINE_FLAGS, KERNEL_FLAGS, more_flags()], "sources": _sources(),
              "extra": extra,
              "tools": {name: importlib.metadata.version(name)
@@ -75,22 +77,25 @@ def _sources() -> str:
 
 
 def build_library(design: Design, mesh: str, compiler: Compiler, *, rebuild: bool = False,
-                  say: Callable[[str], None] | None = None) -> Path:
+                  vector: bool = True, say: Callable[[str], None] | None = None) -> Path:
     """The library of a design from the cache, built when it is not there.
+
+    Without `vector` it leaves out the vector unit and the hand-off, for programs that have no
+    command for them.
 
     Raises
     ------
     BuildError
         A tool failed.
     """
-    cache, key = Cache(cache_folder()), build_key(design, mesh, compiler)
+    cache, key = Cache(cache_folder()), build_key(design, mesh, compiler, vector=vector)
 
     def build(folder: Path) -> None:
         if say is not None:
             say(f"compiling the {design.rows}x{design.cols} core for this host, once")
         machine = compiled_machine(design)
         try:
-            write_sources(machine, Watched(machine), mesh, folder)
+            write_sources(machine, Watched(machine), mesh, folder, vector)
             compile_sources(compiler, folder)
         except BuildError as error:
             raise BuildError(f"{error}; the source is kept in {cache.failed(key)}") from None
@@ -98,9 +103,10 @@ def build_library(design: Design, mesh: str, compiler: Compiler, *, rebuild: boo
     return cache.get(key, build, rebuild=rebuild) / LIBRARY
 
 
-def write_sources(machine: Machine, watched: Watched, mesh: str, folder: Path) -> None:
+def write_sources(machine: Machine, watched: Watched, mesh: str, folder: Path,
+                  vector: bool = True) -> None:
     """Write the C++ of a machine into a folder."""
-    stand_ins = StandIns(machine, mesh)
+    stand_ins = StandIns(machine, mesh, vector)
     inputs = {name: getattr(machine, name)
               for name in ("go", "clear", *(f"{queue}_length" for queue in QUEUES))}
     ports: dict[str, Any] = {name: (signal, PortDirection.Input) for name, signal in inputs.items()}

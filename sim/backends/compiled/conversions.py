@@ -35,7 +35,7 @@ def replace_conversions(top: Fragment, design: Design) -> Iterator[Box]:
                     yield formats[kind]
                 fragment.subfragments[place] = formats[kind].instance(ports), name, src_loc
                 continue
-            if isinstance(component, VectorFill):
+            if isinstance(component, VectorFill) and inner.statements:  # not left out
                 yield _fill(component, inner)
             elif isinstance(component, StoreUnit):
                 yield _store(component, inner, design)

@@ -29,10 +29,16 @@ class StandIns:
     machine : Machine
     mesh : str
         "netlist" or "kernel".
+    vector : bool
+        With the vector unit and the hand-off.
     """
 
-    def __init__(self, machine: Machine, mesh: str):
+    def __init__(self, machine: Machine, mesh: str, vector: bool = True):
         self._machine, self._mesh = machine, mesh
+        core = machine.core
+        self._left_out = [] if vector else [
+            core.vector, core.vector_fill, core.handoff, core.queues["vector"],
+            core.queues["handoff"], machine.sequencers["vector"], machine.sequencers["handoff"]]
         self.boxes: list[Box] = []
         #: Source of the mesh kernel, once the machine is elaborated.
         self.kernel: str | None = None
@@ -45,6 +51,10 @@ class StandIns:
         """Implementations of all boxes."""
         return "\n".join(["namespace cxxrtl_design {", "",
                           *(box.cxx() for box in self.boxes), "}", ""])
+
+    def leaves_out(self, component: wiring.Component) -> bool:
+        """See `rtl/stand_in.py`."""
+        return any(component is part for part in self._left_out)
 
     def get_stand_in(self, component: wiring.Component, ports: dict[str, Value]
                      ) -> Elaboratable | None:
