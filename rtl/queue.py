@@ -76,10 +76,17 @@ class Queue(wiring.Component):
         entries = Signal(self._depth * width)
         last = Signal.like(self.level)  # where an entry goes that comes in this cycle
         m.d.comb += [self.o.payload.eq(entries[:width]), last.eq(self.level - pop)]
-        with m.If(pop):
-            m.d.sync += entries.eq(entries >> width)
-        with m.If(push):
-            m.d.sync += entries.word_select(last, width).eq(self.i.payload)
+        for place in range(self._depth):
+            # One choice of two and an enable for each entry, which FPGAs have in front of their
+            # registers.
+            here = Signal(name=f"enters_{place}")
+            m.d.comb += here.eq(push & (last == place))
+            entry = entries[place * width:(place + 1) * width]
+            following = entries[(place + 1) * width:(place + 2) * width]
+            with m.If(here):
+                m.d.sync += entry.eq(self.i.payload)
+            with m.Elif(pop):
+                m.d.sync += entry.eq(following)
 
     def _elaborate_memory(self, m, push, pop):
         """The entries are a ring in a memory.

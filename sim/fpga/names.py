@@ -49,16 +49,41 @@ class Names:
         return {module.name: {port.name for port in ports(module.component) if port.is_input}
                 for module in exported.modules}
 
-    def place(self, cell: str, nets: Iterable[str]) -> Place:
-        """The place of a cell that drives a net with these names."""
-        found = [(not made_up, path.count(".") + bool(path), path, signal)
-                 for path, signal, made_up in map(self._split, [*nets, cell])
-                 if signal not in self._inputs.get(path, ())]
-        _named, _depth, path, signal = max(found, default=(False, 0, "", ""))
+    def places(self, driven: Mapping[str, Iterable[str]]) -> dict[str, Place]:
+        """The place of each cell, by the names of the nets that it drives."""
+        found: dict[str, Place] = {}
+        unknown = []
+        for cell, nets in driven.items():
+            place = self._named(nets)
+            if place is None:
+                unknown.append(cell)
+            else:
+                found[cell] = place
+        for cell in unknown:
+            names = [*driven[cell], cell]
+            found[cell] = next(filter(None, (self._nearest(name, found) for name in names)),
+                               None) or Place(*self._split(names[0])[:2])
+        return found
+
+    def _named(self, nets: Iterable[str]) -> Place | None:
+        """The innermost place where the source has a name for the net."""
+        found = [(path.count(".") + bool(path), path, signal)
+                 for path, signal, made_up in map(self._split, nets)
+                 if not made_up and signal not in self._inputs.get(path, ())]
+        if not found:
+            return None
+        _depth, path, signal = max(found)
         return Place(path, "" if UNNAMED.fullmatch(signal) else signal)
 
+    @staticmethod
+    def _nearest(name: str, found: Mapping[str, Place]) -> Place | None:
+        """The place of the cell after which a net was called."""
+        while name and name not in found:
+            name = name.rpartition("_")[0]
+        return found.get(name)
+
     def _split(self, name: str) -> tuple[str, str, bool]:
-        """Path, signal, and whether that is only near the cell."""
+        """Path, signal, and whether Yosys made the name up."""
         path, rest = "", name
         while (step := rest.partition("."))[1]:
             inner = f"{path}.{step[0]}" if path else step[0]

@@ -49,7 +49,7 @@ def document(result: Build, speed: Speed) -> dict[str, Any]:
         "resources": result.netlist.counts(target),
         "cells": dict(sorted(result.netlist.types.items())),
         "parts": result.netlist.share(target),
-        "workload": asdict(speed), "place_and_route": None, "reason": result.unplaced or None}
+        "workload": asdict(speed), "note": target.note or None, "place_and_route": None, "reason": result.unplaced or None}
     if placed is not None:
         found["place_and_route"] = {
             "fmax_hz": placed.fmax_hz,
@@ -73,7 +73,8 @@ def print_build(console: Console, result: Build, speed: Speed, name: str) -> Non
     if placed is None:
         console.print(f"no place and route: {result.unplaced}")
         return
-    console.print(f"Fmax       {placed.fmax_hz / 1e6:.1f} MHz, after place and route")
+    note = f"; {target.note}" if target.note and result.netlist.counts(target)["dsp"] else ""
+    console.print(f"Fmax       {placed.fmax_hz / 1e6:.1f} MHz, after place and route{note}")
     peak = design.macs_per_cycle * placed.fmax_hz / 1e9
     whole = "" if result.top in WHOLE else ", if all of the core had this clock"
     console.print(f"speed      {speed.gmacs(placed.fmax_hz):.2f} of {peak:.2f} GMAC/s: "

@@ -105,13 +105,12 @@ def read_netlist(document: Mapping[str, Any], top: str, inputs: Mapping[str, set
         else:
             found[name] = cell
     names = Names(instances, inputs, {cell["type"] for cell in found.values()})
-    cells = {}
-    for name, cell in found.items():
-        driven = {net for port, bits in cell["connections"].items()
-                  if cell["port_directions"][port] == "output"
-                  for bit in bits if isinstance(bit, int) for net in nets[bit]}
-        cells[name] = Cell(cell["type"], names.place(name, sorted(driven)))
-    return Netlist(cells)
+    driven = {name: sorted({net for port, bits in cell["connections"].items()
+                            if cell["port_directions"][port] == "output"
+                            for bit in bits if isinstance(bit, int) for net in nets[bit]})
+              for name, cell in found.items()}
+    places = names.places(driven)
+    return Netlist({name: Cell(cell["type"], places[name]) for name, cell in found.items()})
 
 
 def wrap(target: Target, exported: Export, folder: Path, seconds: float) -> None:

