@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from .checks import check_integer
 from .commands import ADDRESS_BITS, WindowRegister, operand_tag, request_layout
+from .stand_in import left_out
 from .window_addresses import WindowAddresses
 
 __all__ = ["MemoryMover", "TIME_BITS", "transfer_layout"]
@@ -132,7 +133,7 @@ class MemoryMover(wiring.Component):
                 self.bytes.eq(current.bytes_per_row),
             ]
         rows = self._plain_rows(m, current, reads)
-        if self._window_bytes:
+        if self._window_bytes and not left_out(platform, WindowAddresses):
             rows = self._window_rows(m, current, due, reads, configures, whole, rows)
         for lane in range(lanes):
             m.d.comb += beat.rows[lane].eq(Mux(count > lane, rows[lane], 0))

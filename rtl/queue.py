@@ -71,22 +71,23 @@ class Queue(wiring.Component):
         return m
 
     def _elaborate_registers(self, m, push, pop):
-        """The entries are one register that shifts towards the head."""
+        """The entries are registers; they move towards the head.
+
+        Each chooses between two words and has an enable, which FPGAs have in front of a register.
+        """
         width = Shape.cast(self._shape).width
         entries = Signal(self._depth * width)
         last = Signal.like(self.level)  # where an entry goes that comes in this cycle
         m.d.comb += [self.o.payload.eq(entries[:width]), last.eq(self.level - pop)]
         for place in range(self._depth):
-            # One choice of two and an enable for each entry, which FPGAs have in front of their
-            # registers.
-            here = Signal(name=f"enters_{place}")
-            m.d.comb += here.eq(push & (last == place))
-            entry = entries[place * width:(place + 1) * width]
-            following = entries[(place + 1) * width:(place + 2) * width]
-            with m.If(here):
+            entry = Signal(width, name=f"entry_{place}")
+            enters = Signal(name=f"enters_{place}")
+            m.d.comb += [entries.word_select(place, width).eq(entry),
+                         enters.eq(push & (last == place))]
+            with m.If(enters):
                 m.d.sync += entry.eq(self.i.payload)
             with m.Elif(pop):
-                m.d.sync += entry.eq(following)
+                m.d.sync += entry.eq(entries[(place + 1) * width:(place + 2) * width])
 
     def _elaborate_memory(self, m, push, pop):
         """The entries are a ring in a memory.

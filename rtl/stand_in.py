@@ -29,7 +29,7 @@ def stand_in(platform: Any, component: Any, **ports: ValueLike) -> Elaboratable 
 
 
 def left_out(platform: Any, component: Any) -> bool:
-    """Whether a platform leaves a component out, whose outputs then keep their reset values.
+    """Whether a platform leaves out a component, or all of a class; outputs keep reset values.
 
     A simulator may do so with what its program never asks for anything.
     """

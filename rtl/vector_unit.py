@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """The vector unit: executes the vector commands on all units' slots."""
 
 from amaranth import *

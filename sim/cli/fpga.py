@@ -52,7 +52,7 @@ a q-projection of {ROWS} rows and {TILES} x {TILES} tiles.
               "only the JSON.")
 def command(workload: str | None, design: str, settings: Sequence[str], target: str, top: str,
             no_place: bool, minutes: int, json_path: str | None) -> int:
-    from ..fpga.build import build, packages
+    from ..fpga.flow import build, packages
     from ..fpga.report import Speed, document, print_build
     from ..fpga.targets import TARGETS as targets
     from ..fpga.tools import ToolError, need

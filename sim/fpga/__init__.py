@@ -1,6 +1,6 @@
 """Synthesis, place and route with real FPGA tools, from Python packages."""
 
-from .build import Build, build
+from .flow import Build, build
 from .targets import TARGETS, Target
 
 __all__ = ["TARGETS", "Build", "Target", "build"]

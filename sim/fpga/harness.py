@@ -58,7 +58,8 @@ def harness_text(module: str, clocking: Sequence[str], ports: Sequence[Port]) ->
         connections.append(f"    .{port.name}({vector}[{high - 1}:{low}])")
     inputs, outputs = max(lows[True], 1), max(lows[False], 1)
     names, widths = ["outputs"], [outputs]
-    registers, steps = [], []
+    registers: list[str] = []
+    steps: list[str] = []
     while not registers or widths[-1] > 1:
         level = len(registers)
         # The first level only catches the outputs.

@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from .build import Build
+from .flow import Build
 from .place import Placement
 from .targets import KINDS
 
@@ -49,7 +49,8 @@ def document(result: Build, speed: Speed) -> dict[str, Any]:
         "resources": result.netlist.counts(target),
         "cells": dict(sorted(result.netlist.types.items())),
         "parts": result.netlist.share(target),
-        "workload": asdict(speed), "note": target.note or None, "place_and_route": None, "reason": result.unplaced or None}
+        "workload": asdict(speed), "note": target.note or None, "place_and_route": None,
+        "reason": result.unplaced or None}
     if placed is not None:
         found["place_and_route"] = {
             "fmax_hz": placed.fmax_hz,

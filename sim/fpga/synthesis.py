@@ -78,10 +78,10 @@ def synthesize(target: Target, exported: Export, folder: Path, seconds: float) -
         "write_json design.json", f"delete t:{SCOPE}",
         f"select {exported.top}", "write_rtlil -selected design.il"])], folder, seconds)
     with open(folder / "design.json", encoding="utf-8") as file:
-        return read_netlist(json.load(file), exported.top, Names.inputs_of(exported))
+        return read_netlist(json.load(file), exported.top, Names.ports_of(exported))
 
 
-def read_netlist(document: Mapping[str, Any], top: str, inputs: Mapping[str, set[str]]
+def read_netlist(document: Mapping[str, Any], top: str, ports_of: Mapping[str, Mapping[str, bool]]
                  ) -> Netlist:
     """The netlist in Yosys's JSON.
 
@@ -90,8 +90,8 @@ def read_netlist(document: Mapping[str, Any], top: str, inputs: Mapping[str, set
     document : dict
     top : str
         Module.
-    inputs : dict of str to set of str
-        Input ports of each module.
+    ports_of : dict of str to dict of str to bool
+        Ports of each module, and whether they are inputs.
     """
     module = document["modules"][top]
     nets: dict[Any, list[str]] = {}
@@ -104,7 +104,7 @@ def read_netlist(document: Mapping[str, Any], top: str, inputs: Mapping[str, set
             instances[name] = cell["attributes"].get("module", "").lstrip("\\")
         else:
             found[name] = cell
-    names = Names(instances, inputs, {cell["type"] for cell in found.values()})
+    names = Names(instances, ports_of, {cell["type"] for cell in found.values()})
     driven = {name: sorted({net for port, bits in cell["connections"].items()
                             if cell["port_directions"][port] == "output"
                             for bit in bits if isinstance(bit, int) for net in nets[bit]})

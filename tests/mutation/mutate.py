@@ -40,6 +40,7 @@ TESTS = {
     "vector_operands": ("vector_unit",), "vector_storage": ("vector_slot", "vector_unit"),
     "rounding": ("vector_alu", "reduction", "handoff_formats"),
     "vector_commands": ("vector_unit", "handoff"), "memory_interface": ("memory_channel",),
+    "memory_mover": ("memory_mover", "window_addresses"),
     "status": ("handoff", "array_control", "core"), "presets": ("design",),
     "design_fields": ("design",), "counters": ("counters", "core"),
 }
@@ -97,18 +98,23 @@ class Copy:
         if not child:
             self._test(tests)
         end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            done, status = os.waitpid(child, os.WNOHANG)
-            if done:
-                return os.waitstatus_to_exitcode(status)
-            time.sleep(0.05)
-        os.killpg(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        done = False
+        try:
+            while time.monotonic() < end:
+                done, status = os.waitpid(child, os.WNOHANG)
+                if done:
+                    return os.waitstatus_to_exitcode(status)
+                time.sleep(0.05)
+        finally:
+            if not done:
+                os.killpg(child, signal.SIGKILL)
+                os.waitpid(child, 0)
         return None
 
     def _test(self, tests):
         """In the child: never returns."""
         os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         output = os.open(self.folder / "output.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(output, 1)
         os.dup2(output, 2)
@@ -223,6 +229,7 @@ def main():
         report(json.loads(options.results.read_text()), names)
         return
     options.results.parent.mkdir(exist_ok=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the copy is removed then, too
     with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
         copy = Copy(folder)
         run(copy, names, stages, options, end)

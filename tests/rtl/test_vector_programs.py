@@ -118,9 +118,13 @@ def test_overflow_stays_until_cleared():
     assert seen == [0] * 6 + [1] * 4 + [0]  # complete, and written, from cycle 6 on
 
 
-def test_neighbours_write_and_read_any_unit():
-    """Hand-off, load and store, all in each cycle, at any address of slots of their own."""
-    design, rng = make(vector_units=2, handoff_slots=2), random.Random(4)
+@pytest.mark.parametrize("cols", [3, 4])
+def test_neighbours_write_and_read_any_unit(cols):
+    """Hand-off, load and store, all in each cycle, at any address of slots of their own.
+
+    One that does nothing in a cycle points at any slot, that of another too.
+    """
+    design, rng = make(cols=cols, vector_units=2, handoff_slots=2), random.Random(4)
     unit, bits = VectorUnit(design=design), vector_element_bits(design)
     last = vector_slot_elements(design) - 4
     contents = {}
@@ -138,17 +142,17 @@ def test_neighbours_write_and_read_any_unit():
         for _cycle in range(300):
             slots, before, expected = rng.sample(range(vector_slots(design)), 4), expected, {}
             for who, slot in zip(("handoff", "store"), slots):
-                where = place()
-                choose(ctx, who, slot, where, "_read")
-                ctx.set(getattr(unit, f"{who}_read"), read := rng.randrange(2))
+                where, read = place(), rng.randrange(2)
+                choose(ctx, who, slot if read else rng.choice(slots), where, "_read")
+                ctx.set(getattr(unit, f"{who}_read"), read)
                 if read:
                     expected[who] = [contents.get((slot, where[0], where[1] + each), 0)
                                      for each in range(4)]
             written = {}
             for who, slot in zip(("handoff", "load"), slots[2:]):
-                where, count, write = place(), rng.randint(0, 3), rng.randrange(2)
-                values = [rng.randrange(-1 << bits - 1, 1 << bits - 1) for _ in range(3)]
-                choose(ctx, who, slot, where)
+                where, count, write = place(), rng.randint(0, cols), rng.randrange(2)
+                values = [rng.randrange(-1 << bits - 1, 1 << bits - 1) for _ in range(cols)]
+                choose(ctx, who, slot if write else rng.choice(slots), where)
                 ctx.set(getattr(unit, f"{who}_write"), write)
                 ctx.set(getattr(unit, f"{who}_count"), count)
                 ctx.set(getattr(unit, f"{who}_data"), values)

@@ -19,16 +19,18 @@ def is_built(design: Design, mesh: str = "kernel") -> bool:
     """Whether the cache has the compiled machine of a design."""
     compiler = find_compiler()
     return compiler is not None and any(
-        Cache(cache_folder()).has(build_key(design, mesh, compiler, vector=vector))
-        for vector in (False, True))
+        Cache(cache_folder()).has(build_key(design, mesh, compiler, vector=vector,
+                                            windows=windows))
+        for vector in (False, True) for windows in (False, True))
 
 
 def load_machine(design: Design, mesh: str = "kernel", *, rebuild: bool = False,
-                 vector: bool = True, say: Callable[[str], None] | None = None
-                 ) -> CompiledMachine:
+                 vector: bool = True, windows: bool = True,
+                 say: Callable[[str], None] | None = None) -> CompiledMachine:
     """The compiled machine of a design, built unless the cache has it.
 
-    Without `vector` it runs programs without commands for vector unit and hand-off only.
+    Without `vector` it runs programs without commands for vector unit and hand-off only, without
+    `windows` those without loads of convolution windows.
 
     Raises
     ------
@@ -40,14 +42,16 @@ def load_machine(design: Design, mesh: str = "kernel", *, rebuild: bool = False,
         raise BuildError("backend compiled needs a C++ compiler: install g++ or clang++, or "
                          "the Python package ziglang")
     return CompiledMachine(design, build_library(design, mesh, compiler, rebuild=rebuild,
-                                                 vector=vector, say=say))
+                                                 vector=vector, windows=windows, say=say))
 
 
 def run_compiled(design: Design, program: Program, *, mesh: str = "kernel",
                  rebuild: bool = False, progress: Progress | None = None,
                  say: Callable[[str], None] | None = None) -> RawRun:
     """Run a program on a compiled machine."""
+    loads = (*program.preload, *program.loads)
     vector = bool(program.vectors or program.handoffs) or any(
-        load.destination is Destination.VECTOR for load in (*program.preload, *program.loads))
-    machine = load_machine(design, mesh, rebuild=rebuild, vector=vector, say=say)
+        load.destination is Destination.VECTOR for load in loads)
+    windows = any(load.window for load in loads)
+    machine = load_machine(design, mesh, rebuild=rebuild, vector=vector, windows=windows, say=say)
     return machine.run(program, progress)

@@ -52,9 +52,9 @@ def compiled_machine(design: Design) -> Machine:
 
 
 def build_key(design: Design, mesh: str, compiler: Compiler, extra: str = "",
-              vector: bool = True) -> str:
+              vector: bool = True, windows: bool = True) -> str:
     """What a library depends on, as one word."""
-    parts = {"design": design.to_dict(), "mesh": mesh, "vector": vector,
+    parts = {"design": design.to_dict(), "mesh": mesh, "vector": vector, "windows": windows,
              "compiler": compiler.version,
              "flags": [COMMON, MACHINE_FLAGS, KERNEL_FLAGS, more_flags()], "sources": _sources(),
              "extra": extra,
@@ -77,25 +77,27 @@ def _sources() -> str:
 
 
 def build_library(design: Design, mesh: str, compiler: Compiler, *, rebuild: bool = False,
-                  vector: bool = True, say: Callable[[str], None] | None = None) -> Path:
+                  vector: bool = True, windows: bool = True,
+                  say: Callable[[str], None] | None = None) -> Path:
     """The library of a design from the cache, built when it is not there.
 
-    Without `vector` it leaves out the vector unit and the hand-off, for programs that have no
-    command for them.
+    Without `vector` it leaves out the vector unit and the hand-off, without `windows` the
+    addresses of convolution windows, for programs that have no command for them.
 
     Raises
     ------
     BuildError
         A tool failed.
     """
-    cache, key = Cache(cache_folder()), build_key(design, mesh, compiler, vector=vector)
+    cache, key = Cache(cache_folder()), build_key(design, mesh, compiler, vector=vector,
+                                              windows=windows)
 
     def build(folder: Path) -> None:
         if say is not None:
             say(f"compiling the {design.rows}x{design.cols} core for this host, once")
         machine = compiled_machine(design)
         try:
-            write_sources(machine, Watched(machine), mesh, folder, vector)
+            write_sources(machine, Watched(machine), mesh, folder, vector, windows)
             compile_sources(compiler, folder)
         except BuildError as error:
             raise BuildError(f"{error}; the source is kept in {cache.failed(key)}") from None
@@ -104,9 +106,9 @@ def build_library(design: Design, mesh: str, compiler: Compiler, *, rebuild: boo
 
 
 def write_sources(machine: Machine, watched: Watched, mesh: str, folder: Path,
-                  vector: bool = True) -> None:
+                  vector: bool = True, windows: bool = True) -> None:
     """Write the C++ of a machine into a folder."""
-    stand_ins = StandIns(machine, mesh, vector)
+    stand_ins = StandIns(machine, mesh, vector, windows)
     inputs = {name: getattr(machine, name)
               for name in ("go", "clear", *(f"{queue}_length" for queue in QUEUES))}
     ports: dict[str, Any] = {name: (signal, PortDirection.Input) for name, signal in inputs.items()}

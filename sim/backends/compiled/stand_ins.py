@@ -1,5 +1,7 @@
 """What stands in for parts of a compiled machine: black boxes of the netlist and their C++."""
 
+from typing import Any
+
 from amaranth.hdl import Elaboratable, Fragment, Module, Value
 from amaranth.lib import wiring
 
@@ -9,6 +11,7 @@ from ....rtl.matrix_unit import MatrixUnit
 from ....rtl.memory_storage import MemoryStorage
 from ....rtl.sequencer import Sequencer
 from ....rtl.vector_lanes import VectorLanes
+from ....rtl.window_addresses import WindowAddresses
 from .boxes import Box
 from .expressions import c_type
 from .mesh_kernel import MeshKernel
@@ -29,14 +32,15 @@ class StandIns:
     machine : Machine
     mesh : str
         "netlist" or "kernel".
-    vector : bool
-        With the vector unit and the hand-off.
+    vector, windows : bool
+        With the vector unit and the hand-off; with loads of convolution windows.
     """
 
-    def __init__(self, machine: Machine, mesh: str, vector: bool = True):
+    def __init__(self, machine: Machine, mesh: str, vector: bool = True, windows: bool = True):
         self._machine, self._mesh = machine, mesh
         core = machine.core
-        self._left_out = [] if vector else [
+        self._left_out: list[Any] = [] if windows else [WindowAddresses]
+        self._left_out += [] if vector else [
             core.vector, core.vector_fill, core.handoff, core.queues["vector"],
             core.queues["handoff"], machine.sequencers["vector"], machine.sequencers["handoff"]]
         self.boxes: list[Box] = []
