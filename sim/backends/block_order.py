@@ -56,7 +56,7 @@ def ordered(statements):
         for source in sources - {place}:
             readers[source].append(place)
             waiting[place] += 1
-    ready: dict[int, list[int]] = {}   # of each module
+    ready = {}   # of each module
     for place, count in enumerate(waiting):
         if count == 0:
             ready.setdefault(groups[place].module, []).append(place)

@@ -167,6 +167,10 @@ class _Finder(ast.NodeVisitor):
             return
         if name in ("In", "Out", "Signal", "signed", "unsigned"):
             self._widths.update(node.args)
+            self._widths.update(
+                added for arg in node.args for each in ast.walk(arg)
+                if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add)
+                for added in (each.left, each.right))
             self._resets.update(key.value for key in node.keywords if key.arg == "init")
         if name in CONDITIONS and node.args:
             self._replace("condition", node.args[0], f"({self._text(node.args[0])}) == 0")

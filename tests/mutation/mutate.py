@@ -88,7 +88,7 @@ class Copy:
         if stage == "proofs":
             names = [f"tests/proofs/test_{stem}.py"]
         else:
-            parts = SYSTEM if stage == "system" else TESTS.get(stem, (stem,))
+            parts = SYSTEM if stage == "system" else (*TESTS.get(stem, (stem,)), "ports")
             names = [f"tests/rtl/test_{part}.py" for part in parts]
         return [name for name in names if (self.folder / name).is_file()]
 

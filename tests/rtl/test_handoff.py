@@ -290,6 +290,17 @@ def transfer(direction=TO_VECTOR, **fields):
                       "piece_pitch": 2, "pitch": 4, **fields})
 
 
+@pytest.mark.parametrize("handoff", ["direct", "staged"])
+def test_the_last_place_of_everything(handoff):
+    """Sizes of one more than a power of two: no address is a bit short."""
+    design = make(1, 1, accumulator_rows=33, slot_bytes=33, input_slots=3, handoff_slots=1,
+                  vector_units=2, handoff=handoff)
+    assert (vector_slots(design), vector_slot_elements(design), design.slot_rows) == (5, 33, 33)
+    last = {"slot": 4, "buffer": 2, "row": 31, "length": 1, "address": 32, "take": 1, "last": 1}
+    check(Model(design, random.Random(0), 1.0, [
+        transfer(direction, **last) for direction in (TO_VECTOR, TO_MATRIX)]), 40)
+
+
 def column(rows, name):
     return [cycle for cycle, row in enumerate(rows) if row[name]]
 

@@ -59,6 +59,8 @@ def test_masked_rows_and_saturation():
     masked, highest = VectorFormat(34).masked, VectorFormat(34).highest
     run(4, [([masked] * 5, 1, 0), ([masked], 1, 0), ([highest, 1], 0, 0), ([masked, -1], 0, 0),
             ([highest] * 9, 0, 4), ([masked, 0], 0, 1), ([3], 0, 1), ([-3], 0, 1)])
+    # What just fits, and what just does not.
+    run(1, [([highest], 0, 0), ([masked + 1], 0, 0), ([highest, 1], 0, 0), ([masked], 0, 0)])
 
 
 def test_a_long_row_of_the_greatest_elements():

@@ -91,3 +91,14 @@ def test_sign_and_arrival(size, value):
     # The flag is visible in the cycle after `load_filled`.
     assert [row["load_filled"] for row in rows] == [0, 0, 1, 0]
     assert VectorFill.ARRIVAL == 2
+
+
+def test_the_last_element_of_the_last_slot():
+    """Sizes of one more than a power of two: no address is a bit short."""
+    design = Design(rows=9, cols=1, accumulator_rows=33, handoff_slots=1)
+    assert (vector_slots(design), vector_slot_elements(design)) == (5, 33)
+    beat = {"row": 77, "bytes": 1, "first": 1, "last": 1, "tag": {
+        "slot": 4, "word": 32, "last": 1, "pitch": 0, "element_bytes": 1}}
+    row = run(design, [{"i.valid": 1, "i.payload": beat}, {}])[1]
+    assert (row["load_slot"], row["load_address"], row["load_filled_slot"]) == (4, 32, 4)
+    assert row["load_data"] == [77]

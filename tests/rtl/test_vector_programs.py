@@ -166,6 +166,27 @@ def test_neighbours_write_and_read_any_unit(cols):
     simulate(unit, bench)
 
 
+@pytest.mark.parametrize("reader", ["handoff", "store"])
+@pytest.mark.parametrize("writer", ["handoff", "load"])
+def test_neighbours_reach_the_last_element(writer, reader):
+    """33 elements, 5 slots: no address is a bit short."""
+    unit = VectorUnit(design=make(cols=1, accumulator_rows=33, vector_units=2))
+    place = {"slot": 4, "unit": 1, "address": 32}
+
+    async def bench(ctx):
+        for name, value in {"write": 1, "count": 1, "data": [77], **place}.items():
+            ctx.set(getattr(unit, f"{writer}_{name}"), value)
+        await ctx.tick()
+        ctx.set(getattr(unit, f"{writer}_write"), 0)
+        ctx.set(getattr(unit, f"{reader}_read"), 1)
+        for name, value in place.items():
+            ctx.set(getattr(unit, f"{reader}_read_{name}"), value)
+        await ctx.tick()
+        assert plain(ctx.get(getattr(unit, f"{reader}_read_data")))[0] == 77
+
+    simulate(unit, bench)
+
+
 def jobs_through(delays, words=10):
     """Load, add 1, and take the results, `words` at a time, after delays of the consumer."""
     design = make()

@@ -5,7 +5,13 @@ import pytest
 from vector_bench import Contents, VectorBench, latency, random_command
 
 from cubewave.rtl import Design
-from cubewave.rtl.vector_commands import VectorOp
+from cubewave.rtl.vector_commands import (
+    Operand,
+    VectorCommand,
+    VectorOp,
+    vector_slot_elements,
+    vector_slots,
+)
 from cubewave.rtl.vector_unit import beats, result_latency
 
 
@@ -78,3 +84,22 @@ def test_a_program_computes_what_the_model_does(fields, seed):
     bench = VectorBench(design, elements).run(commands, seed=seed)
     assert (bench.elements == contents.elements).all()
     assert bench.overflow == contents.overflow
+
+
+@pytest.mark.parametrize("schedule", ["sequential", "pipelined"])
+def test_the_last_element_of_each_slot(schedule):
+    """33 elements, 5 slots: no address is a bit short."""
+    design = make(cols=1, accumulator_rows=33, vector_units=2, vector_schedule=schedule)
+    assert (vector_slots(design), vector_slot_elements(design)) == (5, 33)
+    elements = VectorBench.random_elements(design, np.random.default_rng(0), most=20)
+    commands = [VectorCommand(op=op, a_slot=a, b_slot=b, d_slot=d, b=Operand.VECTOR, rows=2,
+                              length=1, a_address=32, b_address=32, d_address=32, free_a=1,
+                              free_b=1, done=1, wait_a=1)
+                for op, a, b, d in ((VectorOp.ADD, 4, 3, 0), (VectorOp.SUBTRACT, 0, 4, 1),
+                                    (VectorOp.GELU, 1, 2, 4))]
+    contents = Contents(design, elements.copy())
+    for command in commands:
+        contents.execute(command)
+    bench = VectorBench(design, elements).run(commands)
+    assert (bench.elements == contents.elements).all()
+    assert (bench.elements != elements).any()

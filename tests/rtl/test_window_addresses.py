@@ -141,3 +141,23 @@ def test_rows_are_put_together(bits, lanes):
     last = max(cycle for cycle, line in enumerate(log) if line["under_way"])
     assert last == first + beats
     assert not any(line["enable"] for line in log[:first])
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 3, 4])
+def test_windows_of_one_segment_are_read_whole(lanes):
+    """As many bytes in one cycle as there can be."""
+    machine = design(False)
+    nbytes = machine.window_row_bytes
+    mover = MemoryMover(design=machine, row_bits=8 * nbytes, line_bytes=nbytes, lanes=lanes,
+                        window_bytes=nbytes, window_element_bits=8)
+    values = geometry(height=9, width=9, columns=lanes, taps=1, run_bytes=nbytes, stride=(1, 1))
+    load = random_case(random.Random(0))[1]._replace(
+        base=0, rows=lanes, bytes_per_row=nbytes, segments=1, y=0, x=0, column=0, tap=0, run=0,
+        skip=0)
+    assert configured(values, False).reads(load).real.all()
+    steps = [{"now": 0, "i.valid": 1, "i.payload": {"request": command}} for command in [
+        *(step["request"] for step in settings(values)), request(load)]]
+    log = lockstep(mover, [*steps, {}, {}], ["windows_read", "o.valid"])
+    assert [line["windows_read"] for line in log] == [
+        *[0] * len(values), lanes * nbytes, 0, 0]
+    assert [line["o.valid"] for line in log] == [*[0] * len(steps), 1, 0]

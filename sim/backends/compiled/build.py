@@ -116,7 +116,7 @@ def write_sources(machine: Machine, watched: Watched, mesh: str, folder: Path,
     names = [f"watched_{place}" for place in range(len(watched.signals))]
     ports |= {name: (signal, PortDirection.Output)
               for name, signal in zip(names, watched.signals)}
-    clocked = ClockDomain("sync", reset_less=True)   # a machine is only ever made anew
+    clocked: Any = ClockDomain("sync", reset_less=True)   # a machine is only ever made anew
     ports["clk"] = (clocked.clk, PortDirection.Input)
     fragment = Fragment.get(machine, stand_ins)
     fragment.add_domains(clocked)
