@@ -79,7 +79,7 @@ class IntegerField(FieldSpec):
     def check(self, value: Any) -> int:
         integral = isinstance(value, Integral) and not isinstance(value, bool)
         if not integral or not self.low <= value <= self.high:
-            raise self.refuse(f"an integer from {self.range} {self.unit}", value)
+            raise self.refuse(f"an integer from {self.range} {self.unit}".rstrip(), value)
         return int(value)
 
     def parse(self, text: str) -> Any:

@@ -2,6 +2,7 @@
 
 import copy
 import math
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -101,7 +102,7 @@ class Attention:
                      block_keys: int | None, resident: bool, store_output: bool) -> None:
         self.mask = None if mask is None else self._mask(mask)
         if scale is not None and (isinstance(scale, bool) or not isinstance(scale, int | float)
-                                  or not 0 < scale < math.inf):
+                                  or not 0 < scale <= sys.float_info.max):
             raise WorkloadError(f"scale must be a number above 0, not {scale!r}")
         self._scale = scale
         for name, value in (("rows_per_group", rows_per_group), ("block_keys", block_keys)):

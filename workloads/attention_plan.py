@@ -119,7 +119,7 @@ class AttentionPlan:
                 f"fit the design: a row needs accumulator_rows of at least "
                 f"{max(-(-block // design.cols), -(-shape.head_dim // design.cols))} and slots of "
                 f"{max(-(-block // design.rows), -(-shape.head_dim // design.rows))} rows; give "
-                f"a smaller block_keys or larger buffers")
+                f"{'a smaller block_keys or ' if block > 1 else ''}larger buffers")
         if rows > fits:
             raise WorkloadError(f"rows_per_group must be from 1 to {fits} rows on this design, "
                                 f"not {rows}")

@@ -4,10 +4,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..rtl.design_fields import DesignError, FieldSpec, IntegerField, unknown_name
+from ..rtl.design_fields import INTEGER, DesignError, FieldSpec, IntegerField, unknown_name
+from .epilogue import REQUANTIZE_RANGE, Requantize
 from .errors import WorkloadError
+from .files import read_npy
 
-__all__ = ["LARGEST", "Parameter", "WorkloadSpec", "integer", "option_text"]
+__all__ = ["LARGEST", "BiasFile", "Parameter", "RequantizeField", "WorkloadSpec", "integer",
+           "option_text"]
 
 LARGEST = 1 << 20   # of a dimension
 
@@ -56,6 +59,35 @@ class Parameter:
             raise WorkloadError(f"-p {self.name}={text}: {error}") from None
         except WorkloadError as error:
             raise type(error)(f"-p {self.name}={text}: {error}") from None
+
+
+@dataclass(frozen=True)
+class BiasFile(FieldSpec):
+    """A vector in a .npy file, or "random"."""
+
+    @property
+    def range(self) -> str:
+        return "a .npy file or random"
+
+    def check(self, value: Any) -> Any:
+        return value if value == "random" else read_npy(value)
+
+
+@dataclass(frozen=True)
+class RequantizeField(FieldSpec):
+    """Three integers with commas between them."""
+
+    @property
+    def range(self) -> str:
+        return REQUANTIZE_RANGE
+
+    def parse(self, text: str) -> Any:
+        parts = text.split(",")
+        numbers = [INTEGER.fullmatch(part) and len(part) <= 40 for part in parts]
+        return tuple(map(int, parts)) if all(numbers) else text
+
+    def check(self, value: Any) -> Requantize:
+        return Requantize.of(value)
 
 
 @dataclass(frozen=True)

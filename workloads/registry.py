@@ -11,7 +11,6 @@ import numpy as np
 
 from ..rtl import Design
 from ..rtl.design_fields import (
-    INTEGER,
     ChoiceField,
     FieldSpec,
     FlagField,
@@ -19,12 +18,18 @@ from ..rtl.design_fields import (
     unknown_name,
 )
 from ..rtl.formats import IntegerFormat
-from .epilogue import REQUANTIZE_RANGE, Requantize
 from .errors import WorkloadError
 from .files import read_npy
 from .gemm import Gemm, QProjection, RandomGemm
 from .operands import check_range, integer_matrix
-from .parameters import LARGEST, Parameter, WorkloadSpec, option_text
+from .parameters import (
+    LARGEST,
+    BiasFile,
+    Parameter,
+    RequantizeField,
+    WorkloadSpec,
+    option_text,
+)
 from .registry_attention import ATTENTION
 from .registry_conv2d import CONV2D
 from .registry_networks import NETWORKS
@@ -44,35 +49,6 @@ class MatrixFile(FieldSpec):
 
     def check(self, value: Any) -> np.ndarray:
         return integer_matrix(self.name, read_npy(value))
-
-
-@dataclass(frozen=True)
-class BiasFile(FieldSpec):
-    """A vector in a .npy file, or "random"."""
-
-    @property
-    def range(self) -> str:
-        return "a .npy file or random"
-
-    def check(self, value: Any) -> Any:
-        return value if value == "random" else read_npy(value)
-
-
-@dataclass(frozen=True)
-class RequantizeField(FieldSpec):
-    """Three integers with commas between them."""
-
-    @property
-    def range(self) -> str:
-        return REQUANTIZE_RANGE
-
-    def parse(self, text: str) -> Any:
-        parts = text.split(",")
-        numbers = [INTEGER.fullmatch(part) and len(part) <= 40 for part in parts]
-        return tuple(map(int, parts)) if all(numbers) else text
-
-    def check(self, value: Any) -> Requantize:
-        return Requantize.of(value)
 
 
 def build(name: str, options: Mapping[str, str], seed: int | None = None) -> Any:

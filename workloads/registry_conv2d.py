@@ -10,10 +10,17 @@ import numpy as np
 from ..rtl.design_fields import ChoiceField, FieldSpec, FlagField, IntegerField
 from .conv2d import IM2COL, Conv2d, RandomConv2d
 from .conv2d_shape import LARGEST_SIDE, LAYOUTS
-from .epilogue import REQUANTIZE_RANGE, Requantize
 from .errors import WorkloadError
 from .files import read_npy
-from .parameters import LARGEST, Parameter, WorkloadSpec, integer, option_text
+from .parameters import (
+    LARGEST,
+    BiasFile,
+    Parameter,
+    RequantizeField,
+    WorkloadSpec,
+    integer,
+    option_text,
+)
 from .tiling import ORDERS
 
 __all__ = ["CONV2D"]
@@ -41,7 +48,7 @@ class NumbersField(FieldSpec):
         if (isinstance(value, tuple) and len(value) == len(self.names)
                 and all(self.low <= number <= LARGEST_SIDE for number in value)):
             return value
-        raise self.refuse(self.range, value if isinstance(value, str)
+        raise self.refuse(f"{self.range} to {LARGEST_SIDE}", value if isinstance(value, str)
                           else ",".join(map(str, value)))
 
 
@@ -55,33 +62,6 @@ class ArrayFile(FieldSpec):
 
     def check(self, value: Any) -> np.ndarray:
         return read_npy(value)
-
-
-@dataclass(frozen=True)
-class BiasFile(FieldSpec):
-    """A vector in a .npy file, or "random"."""
-
-    @property
-    def range(self) -> str:
-        return "a .npy file or random"
-
-    def check(self, value: Any) -> Any:
-        return value if value == "random" else read_npy(value)
-
-
-@dataclass(frozen=True)
-class RequantizeField(FieldSpec):
-    """Three integers with commas between them."""
-
-    @property
-    def range(self) -> str:
-        return REQUANTIZE_RANGE
-
-    def parse(self, text: str) -> Any:
-        return tuple(map(int, text.split(","))) if NUMBERS.fullmatch(text) else text
-
-    def check(self, value: Any) -> Requantize:
-        return Requantize.of(value)
 
 
 SIZES = ("batch", "height", "width", "channels", "filters", "kernel")

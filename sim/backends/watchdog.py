@@ -60,7 +60,7 @@ def _array(unit, job, get):
     if job.take_bank and not get(unit.banks_free) >> job.bank & 1:
         return f"accumulator bank {job.bank} to be free"
     if job.take_group and get(unit.groups_taken) >> job.group & 1:
-        return f"hand-off slot {job.group} to be free"
+        return f"vector slot {job.group} to be free"
     if not get(unit.slots_ready) >> job.slot & 1:
         return f"slot {job.slot} to be ready"
     return "its weight tile"
@@ -71,8 +71,8 @@ def _vector(unit, command, get):
         filled = get(unit.filled)
         slots = [getattr(command, f"{side}_slot") for side in "ab"
                  if getattr(command, f"wait_{side}")]
-        waiting = next(slot for slot in slots if not filled >> slot & 1)
-        return f"vector slot {waiting} to be filled"
+        waiting = [str(slot) for slot in slots if not filled >> slot & 1]
+        return f"vector slot {' and '.join(waiting)} to be filled"
     return "a command that it is executing"
 
 

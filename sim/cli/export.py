@@ -71,7 +71,7 @@ def _workload(text: str, design: Design) -> Any:
     workload = build(name, pairs(f"workload {text}:", "PARAM", options), None)
     if isinstance(workload, Network):
         raise OptionError(f"{text}: a network has no single run to record; valid are gemm, "
-                          f"q-projection and attention")
+                          f"q-projection, conv2d, attention, rope, residual and attention-head")
     check_size(f"workload {text}", design, workload.parts(), "rtl")
     return workload
 

@@ -94,7 +94,7 @@ def _workload(text: str) -> Workload:
     found = build_workload(name, pairs(f"workload {text}:", "PARAM", options), None)
     if isinstance(found, Network):
         raise OptionError(f"{text}: a network has no single run; valid are gemm, q-projection, "
-                          f"conv2d and attention")
+                          f"conv2d, attention, rope, residual and attention-head")
     return found
 
 

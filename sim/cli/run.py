@@ -154,6 +154,8 @@ def _check(workload: str, design: str, settings: Sequence[str], parameters: Sequ
     machine = load_design(design, pairs("-s", "FIELD", settings))
     values = pairs("-p", "PARAM", parameters)
     problem = build(workload, values, seed)
+    if roofline is not None and not any(part.useful_macs for part in problem.parts()):
+        raise OptionError(f"--roofline {roofline}: needs a workload with MACs; {workload} has none")
     save_file = None if vcd is None else os.path.splitext(vcd)[0] + ".gtkw"
     check_outputs({"--vcd": vcd, "--vcd (the .gtkw beside it)": save_file, "--trace": trace,
                    "--json": json_path, "--roofline": roofline},

@@ -35,7 +35,7 @@ TESTS = {
     "divider": ("vector_special",), "exponential": ("vector_special",),
     "gelu": ("vector_special",), "vector_special": ("vector_special",),
     "vector_engine": ("vector_unit", "vector_programs"),
-    "vector_unit": ("vector_unit", "vector_programs"),
+    "vector_unit": ("vector_programs", "vector_unit"),
     "vector_lanes": ("vector_unit", "vector_programs"),
     "vector_operands": ("vector_unit",), "vector_storage": ("vector_slot", "vector_unit"),
     "rounding": ("vector_alu", "reduction", "handoff_formats"),
@@ -212,6 +212,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1, help="of the choice of faults")
     parser.add_argument("--count", type=int, help="faults of each file; all without it")
     parser.add_argument("--stage", choices=STAGES, default=STAGES[-1], help="the last one to run")
+    parser.add_argument("--again", action="store_true", help="only survivors, from `own` on")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no fault after")
     parser.add_argument("--results", type=Path, default=ROOT / "build" / "mutation.json")
     parser.add_argument("--list", action="store_true", help="run nothing: list the faults")
@@ -246,11 +247,15 @@ def run(copy, names, stages, options, end):
             return
         results = load(options.results, name, sources[name])
         line = sources[name].splitlines()[fault.line - 1].decode().strip()
-        record = results[name]["faults"].setdefault(
-            f"{fault.start}-{fault.end}:{fault.new}",
-            {"line": fault.line, "text": str(fault), "code": line, "passed": [], "caught": None})
-        if record["caught"] or set(stages) <= set(record["passed"]):
+        key, records = f"{fault.start}-{fault.end}:{fault.new}", results[name]["faults"]
+        if options.again and key not in records:
             continue
+        record = records.setdefault(key, {"line": fault.line, "text": str(fault), "code": line,
+                                          "passed": [], "caught": None})
+        if record["caught"] or (set(stages) <= set(record["passed"]) and not options.again):
+            continue
+        if options.again:
+            record["passed"] = []
         begin = time.monotonic()
         try_fault(copy, name, sources[name], fault, stages, record)
         written = options.results.with_suffix(".new")

@@ -41,6 +41,8 @@ def real(result):
     ((ONE, ONE, ONE), {"rows_per_group": 0}, f"rows_per_group must be {INTEGER}, not 0"),
     ((ONE, ONE, ONE), {"block_keys": 1.5}, f"block_keys must be {INTEGER}, not 1.5"),
     ((ONE, ONE, ONE), {"scale": 0}, "scale must be a number above 0, not 0"),
+    ((ONE, ONE, ONE), {"scale": 10**309},
+     f"scale must be a number above 0, not {10**309}"),
     ((ONE, ONE, ONE), {"scale": float("nan")}, "scale must be a number above 0, not nan"),
     ((ONE, ONE, ONE), {"causal": 1}, "causal must be true or false, not 1"),
     ((ONE, ONE, ONE), {"resident": None}, "resident must be true or false, not None"),
@@ -90,6 +92,9 @@ def test_refusals_of_random_attention(options, message):
      "attention over 2 keys at a time with head_dim 16 does not fit the design: a row needs "
      "accumulator_rows of at least 4 and slots of 4 rows; give a smaller block_keys or larger "
      "buffers"),
+    ({"accumulator_rows": 3}, RandomAttention(2, 9, 16, block_keys=1),
+     "attention over 1 keys at a time with head_dim 16 does not fit the design: a row needs "
+     "accumulator_rows of at least 4 and slots of 4 rows; give larger buffers"),
     ({"slot_bytes": 32}, RandomAttention(24, 4, 4, resident=True),
      "resident needs all of Q in 2 operand slots: 12 rows each, but they hold 8"),
     ({"accumulator_bits": 16}, RandomAttention(1, 200, 4, block_keys=128),

@@ -39,9 +39,16 @@ def test_files(cubewave, tmp_path):
 
 
 @pytest.mark.parametrize("options,message", [
-    (["kernel=3,3,3"], "-p kernel=3,3,3: kernel must be N or HEIGHT,WIDTH from 1, not"),
-    (["padding=1,2"], "-p padding=1,2: padding must be N or TOP,BOTTOM,LEFT,RIGHT from 0, not"),
-    (["stride=x"], '-p stride=x: stride must be N or DOWN,RIGHT from 1, not "x"'),
+    (["kernel=3,3,3"], "-p kernel=3,3,3: kernel must be N or HEIGHT,WIDTH from 1 to 65535, "
+     "not"),
+    (["padding=1,2"], "-p padding=1,2: padding must be N or TOP,BOTTOM,LEFT,RIGHT from 0 to "
+     "65535, not"),
+    (["stride=65536"], "-p stride=65536: stride must be N or DOWN,RIGHT from 1 to 65535, not"),
+    (["requantize=-3,0,8"], "-p requantize=-3,0,8: requantize multiplier must be an integer from 1 "
+     "to 2147483647, not -3"),
+    (["requantize=99999999999,0,8"], "requantize multiplier must be an integer from 1 to "
+     "2147483647, not 99999999999"),
+    (["stride=x"], '-p stride=x: stride must be N or DOWN,RIGHT from 1 to 65535, not "x"'),
     (["kernel=11"], "-p kernel=11: kernel height must be at most the padded input's 10, not 11"),
     (["groups=3"], "-p groups=3: groups must divide channels = 4, not 3"),
     (["height=0"], "-p height=0: height must be an integer from 1 to 65535 pixels, not 0"),

@@ -135,6 +135,15 @@ def test_roofline_has_a_point_for_each_level(cubewave, document, tmp_path):
     assert point["roof_macs_per_cycle"] == 16 and point["limited_by"] == "array"
 
 
+@pytest.mark.parametrize("workload", ["rope", "residual"])
+def test_a_workload_without_macs_has_no_roofline(cubewave, tmp_path, workload):
+    pytest.importorskip("matplotlib")
+    result = cubewave("run", workload, "--level", "cycle", "--roofline", "x.svg")
+    assert result.exit_code == 2 and not result.stdout and not list(tmp_path.iterdir())
+    assert result.stderr == (f"error: --roofline x.svg: needs a workload with MACs; {workload} "
+                             f"has none\n")
+
+
 @pytest.mark.parametrize("args,message", [
     (("--energies", "chapter"), "--energies chapter: needs --energy"),
     (("--energy", "--energies", "chaptr"), '--energies chaptr: unknown energy table "chaptr"; '
