@@ -86,7 +86,7 @@ def expected_counters(log):
     counts["handoffs"] = sum(row["transfer"] for row in log)
     counts["handoff_bytes"] = sum(row["handoff_bytes"] for row in log)
     # Products leave vector unit and hand-off alone.
-    counts["both_busy"] = counts["exchange_bytes"] = 0
+    counts["both_busy"] = counts["exchange_bytes"] = counts["window_bytes"] = 0
     return counts
 
 
