@@ -107,9 +107,11 @@ class _Solver:
         return self
 
     def __exit__(self, *_):
-        self._process.kill()
+        # What has not been sent goes out while the solver lives: a write to a dead one raises
+        # SIGPIPE, which ends a process that does not ignore it.
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
+        self._process.kill()
         self._process.stdout.close()
         self._process.wait()
 

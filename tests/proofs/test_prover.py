@@ -1,6 +1,11 @@
 # amaranth: UnusedElaboratable=no
 """The prover itself: what it must refuse and what its answers mean."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from amaranth import Module, Signal
 from amaranth.lib import wiring
@@ -140,3 +145,23 @@ def test_a_counterexample_is_what_the_simulator_does(depth, text, replacement):
     sampled = lockstep(copy(shape=3, depth=depth), steps, outputs)
     assert sampled == [{name: cycle[name.replace(".", "__")] for name in outputs}
                        for cycle in failure.trace]
+
+
+CLOSING = """
+import signal
+from proofs.prover import _Solver
+from proofs.test_queue import spec
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+with _Solver(spec(1), "") as solver:
+    solver._ask("(push 1)")  # not sent yet
+    process, kill = solver._process, solver._process.kill
+    process.kill = lambda: (kill(), process.wait())  # dead when it returns
+"""
+
+
+def test_closing_a_solver_does_not_end_the_process():
+    """Where SIGPIPE is not ignored, unsent text to a dead solver ended pytest's worker."""
+    path = str(Path(__file__).parent.parent)
+    done = subprocess.run([sys.executable, "-c", CLOSING], env={**os.environ, "PYTHONPATH": path},
+                          check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
