@@ -11,8 +11,8 @@ __all__ = ["Reduction"]
 class Reduction:
     """Adds `terms` matrices [m, n] in memory, element by element, and stores the sum.
 
-    The core has no unit that adds what is in memory; the vector unit will. Until then a reduction
-    is a formula at every level: its traffic, and the time that the traffic takes.
+    Not run on the vector unit: a formula at every level, of its traffic and the time that the
+    traffic takes.
 
     Parameters
     ----------

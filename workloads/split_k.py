@@ -25,7 +25,7 @@ class SplitK(Network):
     reduction "memory", as libraries for GPUs do it: one kernel computes the partial results of
     all parts and stores each, accumulator_bits wide in whole bytes, which is the width of the
     partial results; a second kernel adds them. The products run on the core. The second kernel
-    is a formula (:class:`Reduction`) until the core has a vector unit.
+    is a formula (:class:`Reduction`), not yet a program of the vector unit.
 
     reduction "accumulators": the parts add up in the accumulators and the result is stored once,
     in one kernel. On one core this is what every product does with its tiles of K; it is refused
@@ -58,8 +58,8 @@ class SplitK(Network):
         notes = []
         if stored and self.splits > 1:
             layers.append(Layer("reduction", Reduction(self.splits, m, n)))
-            notes.append("reduction: the time its traffic takes, by formula; adding needs the "
-                         "vector unit, which this core does not have yet")
+            notes.append("reduction: the time its traffic takes, by formula; adding is "
+                         "not run on the vector unit")
         super().__init__("split-k", layers, {
             "m": m, "k": k, "n": n, "splits": self.splits, "reduction": reduction,
             "kernels": len(layers), "seed": seed}, notes)
