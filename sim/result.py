@@ -59,7 +59,7 @@ class Result:
         What 1 in the output stands for; for attention, in units of the given v.
     accuracy : dict of str to float
         Of attention: `max_error` and `rms_error` against floating point, over the greatest
-        magnitude of the result. Otherwise empty.
+        magnitude of the result, to six digits. Otherwise empty.
     overflow : bool or None
         Some accumulator overflowed; None when no output was computed.
     units : dict of str to UnitCounters

@@ -220,7 +220,8 @@ def _repeated(design: Design, workload: Workload,
 def _accuracy(design: Design, workload: Workload, output: np.ndarray | None) -> dict[str, Any]:
     """What a number of the output stands for, and how far it is from floating point.
 
-    For workloads that stand for real numbers: errors in units of the greatest value.
+    For workloads that stand for real numbers: errors in units of the greatest value, to six
+    digits (products in floating point end differently where arrays lie differently in memory).
     """
     if not isinstance(workload, Attention) or output is None:
         return {}
@@ -228,8 +229,8 @@ def _accuracy(design: Design, workload: Workload, output: np.ndarray | None) -> 
     exact = workload.float_reference(design)
     error = np.abs(output * scale - exact) / max(np.abs(exact).max(), np.finfo(float).tiny)
     return {"output_scale": scale,
-            "accuracy": {"max_error": float(error.max()),
-                         "rms_error": float(np.sqrt(np.square(error).mean()))}}
+            "accuracy": {"max_error": float(f"{error.max():.6g}"),
+                         "rms_error": float(f"{np.sqrt(np.square(error).mean()):.6g}")}}
 
 
 def _rtl(design: Design, workload: Workload, backend: Backend, vcd: VcdOptions | None,

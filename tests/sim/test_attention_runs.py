@@ -133,6 +133,16 @@ def test_error_with_16_bits_is_small(shape, options):
         assert result.accuracy["rms_error"] <= result.accuracy["max_error"] < 4e-3
 
 
+def test_error_does_not_depend_on_the_last_bits_of_a_product(monkeypatch):
+    """Two levels once reported errors that differed by one unit in the last place."""
+    workload = RandomAttention(5, 2, 1)
+    one = simulate(TINY, workload, level="cycle").accuracy
+    exact = workload.float_reference(TINY)
+    monkeypatch.setattr(RandomAttention, "float_reference",
+                        lambda *_: np.nextafter(exact, np.inf).T.copy().T)
+    assert simulate(TINY, workload, level="cycle").accuracy == one
+
+
 def test_error_with_8_bits_is_reported():
     result = simulate(TINY, RandomAttention(8, 24, 8), level="cycle")
     assert 0 < result.accuracy["rms_error"] < result.accuracy["max_error"] < 0.1
