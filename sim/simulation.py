@@ -237,7 +237,7 @@ def _rtl(design: Design, workload: Workload, backend: Backend, vcd: VcdOptions |
          progress: Progress | None) -> Result:
     program = workload.program(design)
     bounds = estimate(design, workload.parts())
-    backend, line = backend.choose(design, bounds.bound, vcd is not None)
+    backend, line = backend.choose(design, bounds.bound, None if vcd is None else vcd.depth)
     say = getattr(progress, "say", None)
     if line and say is not None:
         say(line)

@@ -209,7 +209,7 @@ def run_case(case: StudyCase, level: str = "rtl", backend: Backend | None = None
     checks: list[Check] = []
     if level == "rtl":
         say = getattr(progress, "say", None)
-        backend, _line = (backend or Backend()).choose(design, counters["cycles"], False)
+        backend, _line = (backend or Backend()).choose(design, counters["cycles"], None)
         raw = backend.run(design, program, progress=progress, say=say)
         counters, used = raw.counters, backend.name
         checks = model_checks(raw.counters, run.counters)

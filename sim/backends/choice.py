@@ -53,7 +53,7 @@ class Backend:
             if given and self.name != "compiled":
                 raise OptionError(f"{option} needs backend compiled, not {self.name}")
 
-    def choose(self, design: Design, cycles: int, recording: bool) -> tuple["Backend", str]:
+    def choose(self, design: Design, cycles: int, depth: str | None) -> tuple["Backend", str]:
         """What "auto" means for a run, and a line about it when that needs one.
 
         Parameters
@@ -61,18 +61,17 @@ class Backend:
         design : Design
         cycles : int
             Of the run, at least.
-        recording : bool
-            With a waveform.
+        depth : str or None
+            Of the waveform, if there is one.
         """
         if self.name != "auto":
-            if recording and self.name == "compiled":
-                raise OptionError("vcd needs backend pysim (or auto), not compiled")
             return self, ""
         pysim = Backend("pysim")
         seconds = rtl_seconds(design, cycles)
         wide = max(design.rows, design.cols, design.lanes, design.sfu_lanes) > PYSIM_WIDTH
-        if recording or (seconds < LOAD_WORTH_SECONDS and not wide):
+        if seconds < LOAD_WORTH_SECONDS and not wide:
             return pysim, ""
+        from ..waves.hierarchy import Depth
         from .compiled import find_compiler, is_built
         if wide and find_compiler() is not None:
             return Backend("compiled"), "note: backend compiled, chosen for rows this wide"
@@ -81,7 +80,8 @@ class Backend:
                 return pysim, ""
             return pysim, ("note: backend pysim, for there is no C++ compiler; g++, clang++ or "
                            "the Python package ziglang makes backend compiled possible")
-        if seconds < BUILD_WORTH_SECONDS and not is_built(design):
+        if seconds < BUILD_WORTH_SECONDS and not is_built(
+                design, depth=None if depth is None else Depth[depth.upper()]):
             return pysim, ""
         return Backend("compiled"), "note: backend compiled, chosen for a long run"
 
@@ -94,4 +94,4 @@ class Backend:
             return run_pysim(design, program, progress=progress, recorder=recorder)
         from .compiled import run_compiled
         return run_compiled(design, program, mesh=self.mesh or "kernel", rebuild=self.rebuild,
-                            progress=progress, say=say)
+                            progress=progress, recorder=recorder, say=say)

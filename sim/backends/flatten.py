@@ -12,7 +12,7 @@ from amaranth.hdl._xfrm import FragmentTransformer, StatementTransformer, ValueT
 
 from .fragments import fragments
 
-__all__ = ["FlatDesign", "flatten"]
+__all__ = ["FlatDesign", "find_aliases", "flatten"]
 
 
 class FlatDesign:
@@ -78,7 +78,8 @@ class _Substitution(FragmentTransformer, ValueTransformer, StatementTransformer)
         return isinstance(stmt, Assign) and type(stmt.lhs) is Signal and stmt.lhs in self._aliases
 
 
-def _find_aliases(top):
+def find_aliases(top):
+    """Signals of an elaborated design that equal another one, each with that one."""
     drivers = SignalDict()
     candidates = SignalDict()
     for fragment in fragments(top):
@@ -106,7 +107,7 @@ def _find_aliases(top):
 
 def flatten(fragment, keep=()):
     """Rewrite an elaborated fragment; `keep` are signals that a test bench drives."""
-    aliases = _find_aliases(fragment)
+    aliases = find_aliases(fragment)
     for signal in keep:
         aliases.pop(signal, None)
     flat = _Substitution(aliases)(fragment)

@@ -15,6 +15,7 @@ from ...workloads.program import Program
 from ..errors import DeadlockError, OptionError
 from .flatten import flatten
 from .packing import pack_commands
+from .pysim_recording import PysimRecording
 from .run import Progress, RawRun, machine_size, watchdog_cycles
 from .settled import SettledEngine
 from .watchdog import MOVES, describe_deadlock
@@ -33,19 +34,19 @@ class PysimMachine:
     design : Design
     lines, commands : int
         See :class:`Machine`.
-    recorder : Recorder or None
-        Records the waveform; see `sim/waves`. It sees the machine as elaborated and as flattened.
+    recording : PysimRecording or None
+        Or what has its `attach` and `start`: sees every cycle.
     """
 
-    def __init__(self, design: Design, lines: int, commands: int, recorder=None):
+    def __init__(self, design: Design, lines: int, commands: int, recording=None):
         self.design = design
         self.machine = machine = Machine(design=design, lines=lines, commands=commands)
         driven = [machine.go, machine.clear,
                   *(getattr(machine, f"{name}_length") for name in QUEUES)]
         elaborated = Fragment.get(machine, None)
         self.flat = flatten(elaborated, keep=driven)
-        self._recorder = recorder
-        record = recorder and recorder.attach(machine, self.flat, elaborated)
+        self._recording = recording
+        record = recording and recording.attach(machine, self.flat, elaborated)
         self._simulator = _compile(self.flat.fragment)
         self._simulator.add_clock(CLOCK_PERIOD)
         self._simulator.add_testbench(self._testbench)
@@ -85,8 +86,8 @@ class PysimMachine:
         self._write_memory(ctx, program)
         if program.preload:
             await self._phase(ctx, {"loader": program.preload}, None)
-        if self._recorder is not None:
-            self._recorder.start()
+        if self._recording is not None:
+            self._recording.start()
         commands = {name: program.queue(name) for name in QUEUES}
         rows = sum(job.rows for job in program.jobs)
         seconds = await self._phase(
@@ -188,6 +189,6 @@ def run_pysim(design: Design, program: Program, *, progress: Progress | None = N
     """Run a program; the elaborated machine is kept for the next program on the same design."""
     size = machine_size(design, program)
     if recorder is not None:
-        return PysimMachine(design, *size, recorder).run(program, progress)
+        return PysimMachine(design, *size, PysimRecording(recorder)).run(program, progress)
     return _machine(design, *size).run(program, progress)
 

@@ -200,7 +200,8 @@ def _run(request: _Request) -> tuple[list[Result | NetworkResult], bool]:
 
 def _advice(request: _Request) -> str | None:
     bound = estimate(request.design, request.workload.parts()).bound
-    backend, _line = request.backend.choose(request.design, bound, request.vcd is not None)
+    backend, _line = request.backend.choose(
+        request.design, bound, None if request.vcd is None else request.vcd.depth)
     if backend.name == "compiled":
         return None
     return advice(request.design, bound, request.vcd is not None)

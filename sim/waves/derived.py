@@ -95,10 +95,12 @@ class Gauges:
         self._total = self._cycles = self._recent = 0
         self._window: deque[int] = deque([0] * WINDOW, WINDOW)
 
-    def add(self, macs: int) -> None:
-        """Count a cycle."""
-        self._cycles += 1
+    def add(self, macs: int, cycles: int = 1) -> None:
+        """Count a cycle; or several, the last `WINDOW` of which are still to come."""
+        self._cycles += cycles
         self._total += macs
+        if cycles != 1:
+            return
         self._recent += macs - self._window[0]
         self._window.append(macs)
 

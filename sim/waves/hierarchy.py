@@ -3,11 +3,12 @@
 import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from amaranth.hdl import Fragment, Signal, Value, signed
+from amaranth.hdl import Fragment, MemoryData, Signal, Value, signed
 from amaranth.hdl._ast import SignalSet
 from amaranth.lib import data, wiring
-from amaranth.lib.memory import Memory
+from amaranth.lib.memory import Memory, WritePort  # type: ignore[attr-defined]
 
 from ...rtl import Design
 from ...rtl.delay import Delay
@@ -16,6 +17,8 @@ from ...rtl.handoff import HandoffUnit
 from ...rtl.handoff_formats import ProbabilityFormat, ScoreFormat
 from ...rtl.mac import WeightStationaryCell
 from ...rtl.matrix_unit import MatrixUnit
+from ...rtl.memory_storage import MemoryStorage
+from ...rtl.output_cell import OutputStationaryCell
 from ...rtl.skew import Skew
 from ...rtl.store import StoreUnit
 from ...rtl.vector_engine import VectorEngine
@@ -24,7 +27,7 @@ from ...rtl.vector_lanes import VectorLanes
 from ...rtl.vector_unit import VectorUnit
 from .fields import Field, fields
 
-__all__ = ["Depth", "MemoryTrace", "Trace", "memories", "traces"]
+__all__ = ["Depth", "MemoryTrace", "Trace", "cell_traces", "component_of", "memories", "traces"]
 
 Scope = tuple[str, ...]
 
@@ -37,9 +40,12 @@ class Depth(enum.IntEnum):
 
 
 #: Components that only a deeper waveform shows, with all that is in them.
-_DEPTHS = {**dict.fromkeys((WeightStationaryCell, Skew, Delay, VectorLanes, ScoreFormat,
-                            ProbabilityFormat, Exchange), Depth.CELLS),
+_DEPTHS = {**dict.fromkeys((WeightStationaryCell, OutputStationaryCell, Skew, Delay, VectorLanes,
+                            ScoreFormat, ProbabilityFormat, Exchange), Depth.CELLS),
            Memory: Depth.MEMORY}
+
+#: A model whose registers, if it has any, depend on how it is simulated.
+_PORTS_ONLY = (MemoryStorage,)
 
 #: Likewise, of a component: what it passes on of the data of all lanes.
 _LANES = {VectorUnit: ("handoff_data", "load_data", "handoff_read_data", "store_read_data"),
@@ -71,36 +77,50 @@ class Trace:
 
 @dataclass(frozen=True)
 class MemoryTrace:
-    """A memory whose contents can be shown in this scope."""
+    """A memory whose contents can be shown in this scope, and its write ports if it has any."""
     scope: Scope
-    memory: Memory
+    data: MemoryData
+    write_ports: tuple[WritePort, ...] = ()
 
 
-def traces(top: Fragment, design: Design, depth: Depth) -> Iterator[Trace]:
+def traces(top: Fragment, design: Design, depth: Depth,
+           scope: Scope = ("machine",)) -> Iterator[Trace]:
     """Every port and every named register, down to `depth`.
 
     Parameters
     ----------
     top : Fragment
-        The elaborated :class:`Machine`, before :func:`flatten`.
+        The elaborated :class:`Machine`, or a part of it, before :func:`flatten`.
+    scope : tuple of str
+        Its name.
     """
-    for scope, fragment, component, least in _components(top, ("machine",)):
+    for inner, fragment, component, least in _components(top, scope):
         if least <= depth and type(component) is not Memory:
             hidden = _LANES.get(type(component), ()) if depth < Depth.CELLS else ()
-            yield from _traces(scope, fragment, component, design, hidden)
+            yield from _traces(inner, fragment, component, design, hidden)
+
+
+def cell_traces(cell: Fragment) -> Iterator[Trace]:
+    """Every port and every register of an elaborated cell of the array, in scope ()."""
+    yield from _traces((), cell, component_of(cell), None, ())
 
 
 def memories(top: Fragment) -> Iterator[MemoryTrace]:
     """Every memory of an elaborated machine."""
     for scope, _fragment, component, _least in _components(top, ("machine",)):
         if isinstance(component, Memory):
-            yield MemoryTrace(scope, component)
+            yield MemoryTrace(scope, component.data, tuple(component.write_ports))
+
+
+def component_of(fragment: Any) -> Any:
+    """The component that a fragment is the elaboration of, if it is one."""
+    return next((origin for origin in fragment.origins or ()
+                 if isinstance(origin, wiring.Component)), None)
 
 
 def _components(fragment, scope, least=Depth.CONTROL):
     """Scope, fragment, component if it is one, and the least depth that shows it."""
-    origins = fragment.origins or ()
-    component = next((origin for origin in origins if isinstance(origin, wiring.Component)), None)
+    component = component_of(fragment)
     least = max(least, _DEPTHS.get(type(component), least))
     yield scope, fragment, component, least
     for subfragment, name, _src_loc in fragment.subfragments:
@@ -111,7 +131,8 @@ def _traces(scope, fragment, component, design, hidden):
     registers = SignalSet(signal for statement in fragment.statements.get("sync", ())
                           for signal in statement._lhs_signals())
     used, seen = set(), SignalSet()
-    for name, signal in [*_ports(component), *((signal.name, signal) for signal in registers)]:
+    inner = () if isinstance(component, _PORTS_ONLY) else registers
+    for name, signal in [*_ports(component), *((signal.name, signal) for signal in inner)]:
         if signal in seen or name in hidden or name.startswith("$"):
             continue
         seen.add(signal)

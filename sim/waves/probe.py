@@ -1,9 +1,12 @@
 """Looks at many signals in every cycle, at a cost that follows those that change."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from amaranth.hdl import Signal, Value
 from amaranth.hdl._ast import SignalDict
+
+from .hierarchy import MemoryTrace, Scope
 
 __all__ = ["Probe"]
 
@@ -31,6 +34,8 @@ class Probe:
         self._registers: list[Signal] = []
         self._owners: list[list[int]] = []            # of each bit of each register: its signal
         self._values: list[int] = []
+        self._ports: dict[Scope, list[tuple[int, int]]] = {}  # enable, address of write ports
+        self._ctx: Any = None
         self._reported: list[int] = []
 
     def add(self, signal) -> int:
@@ -59,12 +64,26 @@ class Probe:
 
     def look(self, ctx) -> None:
         """Take the values of the cycle that a clock edge has just ended."""
+        self._ctx = ctx
         self._values = [ctx.get(register) for register in self._registers]
 
     def __getitem__(self, index: int) -> int:
         """Bits of a signal."""
         register, first, end = self._spans[index]
         return self._values[register] >> first & (1 << end - first) - 1
+
+    def watch(self, memory: MemoryTrace) -> None:
+        """Watch the write ports of a memory."""
+        self._ports[memory.scope] = [(self.add(port.en), self.add(port.addr))
+                                     for port in memory.write_ports]
+
+    def written(self, memory: MemoryTrace) -> set[int]:
+        """Rows that the cycle wrote."""
+        return {self[address] for enable, address in self._ports[memory.scope] if self[enable]}
+
+    def row(self, memory: MemoryTrace, place: int) -> int:
+        """The bits of a row, as the next cycle finds it."""
+        return int(self._ctx.get(Value.cast(memory.data[place])))
 
     def changed(self) -> Iterator[tuple[int, int]]:
         """(number, bits) of every signal that has changed since the last call; at first of all."""

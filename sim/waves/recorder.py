@@ -1,10 +1,10 @@
 """Records a run of a machine as a waveform."""
 
 import re
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
-from amaranth.hdl import Fragment
+from amaranth.hdl import ValueLike
 
 from ...rtl import Design
 from ...rtl.counters import COUNTERS
@@ -14,9 +14,8 @@ from ..result import Check, Result
 from .contents import Contents
 from .derived import Gauges, group_trace, status_comment, status_traces
 from .fields import Field
-from .hierarchy import Depth, Trace, memories, traces
+from .hierarchy import Depth, MemoryTrace, Scope, Trace
 from .phases import Phases
-from .probe import Probe
 from .reader import HISTORY_COUNTERS, NEEDED, read_counters
 from .save_file import gtkw_path, write_gtkw
 from .writer import VcdFile
@@ -24,7 +23,7 @@ from .writer import VcdFile
 if TYPE_CHECKING:
     from ..simulation import VcdOptions
 
-__all__ = ["Recorder"]
+__all__ = ["Recorder", "Source"]
 
 _CYCLE_BITS = 48
 
@@ -32,16 +31,47 @@ _CYCLE_BITS = 48
 Sink = tuple[Any, Callable[[int], Any]]
 
 
+class Source(Protocol):
+    """What a simulation shows a recorder of the cycle that has just ended."""
+
+    def add(self, signal: ValueLike) -> int:
+        """Watch a signal, before the run; returns its number, always the same for one signal."""
+
+    def __getitem__(self, index: int) -> int:
+        """The bits of the signal with this number."""
+
+    def changed(self) -> Iterable[tuple[int, int]]:
+        """(number, bits) of all signals that have changed since the last call; at first of all."""
+
+    def watch(self, memory: MemoryTrace) -> None:
+        """Watch a memory, before the run."""
+
+    def written(self, memory: MemoryTrace) -> set[int]:
+        """Rows that the cycle wrote."""
+
+    def row(self, memory: MemoryTrace, place: int) -> int:
+        """The bits of a row, as the next cycle finds it."""
+
+
 class Recorder:
     """Writes the counted cycles of one run to a VCD file, and a .gtkw beside it.
 
-    `attach` builds it into a simulation, `start` says that the next cycles that count are to be
-    recorded, `close` ends the file; it may come at any time, and again.
+    A simulation calls `declare` before the run, `skip` in every counted cycle before the first
+    one to be recorded, `begin` before that one, `record` in each that is, `end` after the last
+    one of a window. `close` ends the file; it may come at any time, and again.
 
     Parameters
     ----------
     design : Design
     options : VcdOptions
+
+    Attributes
+    ----------
+    first : int
+        The first cycle to be recorded.
+    last : int or None
+        The last one; None: that of the run.
+    depth : Depth
 
     Raises
     ------
@@ -51,80 +81,67 @@ class Recorder:
 
     def __init__(self, design: Design, options: "VcdOptions") -> None:
         self._design, self._options = design, options
-        self._first = options.cycles[0] if options.cycles else 0
-        self._last = options.cycles[1] if options.cycles else None
+        self.first = options.cycles[0] if options.cycles else 0
+        self.last = options.cycles[1] if options.cycles else None
+        self.depth = Depth[options.depth.upper()]
         gtkw_path(options.path)  # refuses one that it would overwrite
         self._filter = re.compile(options.signals or "")
         self._file = VcdFile(
-            options.path, clock_hz=design.clock_hz, first_cycle=self._first,
+            options.path, clock_hz=design.clock_hz, first_cycle=self.first,
             comment=f"array {design.rows} x {design.cols}\nhandoff {design.handoff}\n"
                     f"{status_comment()}")
-        self._sinks: dict[int, list[Sink]] = {}  # of each signal of the probe
+        self._sinks: dict[int, list[Sink]] = {}  # of each signal of the source
         self._variables: dict[tuple, Any] = {}
         self._contents: list[Contents] = []
         self._gauges = Gauges(design.macs_per_cycle)
         self._phases = Phases()
-        self._started = self._closed = False
-        self._before: dict[str, int] = {}           # counters when the recorded cycles begin
-        self._after: dict[str, int] | None = None   # and after the window's last one
+        self._next, self._closed = self.first, False
+        self._before: Mapping[str, int] = {}           # counters when the recorded cycles begin
+        self._after: Mapping[str, int] | None = None   # and after the window's last one
 
     # -- before the run ------------------------------------------------------------------------
 
-    def attach(self, machine: Machine, flat, elaborated: Fragment):
+    def declare(self, machine: Machine, source: Source, shown: Iterable[Trace],
+                contents: Iterable[MemoryTrace]) -> None:
         """Declare everything that will be recorded.
 
         Parameters
         ----------
         machine : Machine
-        flat : FlatDesign
-            The design as it is simulated.
-        elaborated : Fragment
-            The machine before it was flattened.
-
-        Returns
-        -------
-        async test bench, to be added in the background
+        source : Source
+        shown : iterable of Trace
+            Signals down to `depth`.
+        contents : iterable of MemoryTrace
+            Memories, with Depth.MEMORY.
         """
         bank = machine.core.counters
-        self._counters = {name: flat.signal(bank.counter(name)) for name in COUNTERS}
-        self._early = [flat.signal(machine.core.count), flat.signal(bank.add_useful_macs)]
-        self._probe = probe = Probe(flat)
-        self._count, self._macs = (probe.add(signal) for signal in self._early)
-        self._array, self._store, self._handoff = (
-            probe.add(status) for status in (bank.status_array, bank.status_store,
-                                             bank.status_handoff))
+        self._source = source
+        self._macs, self._array, self._store, self._handoff = (
+            source.add(signal) for signal in (bank.add_useful_macs, bank.status_array,
+                                              bank.status_store, bank.status_handoff))
         top = ("machine",)
         self._cycle = self._number(top, "cycle", _CYCLE_BITS)
         self._utilization = self._number(top, "utilization_percent", 7)
         self._mac_rate = self._number(top, "mac_rate_percent", 7)
-        depth = Depth[self._options.depth.upper()]
-        for trace in (*status_traces(machine), group_trace(machine),
-                      *traces(elaborated, self._design, depth)):
+        for trace in (*status_traces(machine), group_trace(machine), *shown):
             self._declare(trace)
-        if depth >= Depth.MEMORY:
-            self._contents = [Contents(trace, self._declare_row, probe)
-                              for trace in memories(elaborated)]
-        probe.build()
-        return self._bench
+        self._contents = [Contents(trace, self._declare_row, source) for trace in contents]
 
-    def start(self) -> None:
-        """The run that counts begins."""
-        self._started = True
-
-    def _wanted(self, scope, name):
+    def wants(self, scope: Scope, name: str) -> bool:
+        """Whether the waveform shows a signal of this name."""
         full = ".".join((*scope, name))
-        return full in NEEDED or self._filter.search(full)
+        return full in NEEDED or self._filter.search(full) is not None
 
     def _number(self, scope, name, width):
-        return self._file.number(scope, name, width) if self._wanted(scope, name) else None
+        return self._file.number(scope, name, width) if self.wants(scope, name) else None
 
     def _declare(self, trace: Trace) -> None:
         """Declare a field; one that other units know too is the same variable under a new name."""
         texts = ("", "_text") if trace.field.names else ("",)
-        wanted = [suffix for suffix in texts if self._wanted(trace.scope, trace.name + suffix)]
+        wanted = [suffix for suffix in texts if self.wants(trace.scope, trace.name + suffix)]
         if not wanted:
             return
-        place = self._probe.add(trace.signal)
+        place = self._source.add(trace.signal)
         sinks = self._sinks.setdefault(place, [])
         for suffix in wanted:
             key = place, type(trace.field), trace.field.offset, trace.field.width, suffix
@@ -143,76 +160,52 @@ class Recorder:
 
     def _declare_row(self, scope, name, field: Field) -> list[Sink]:
         sinks: list[Sink] = []
-        if self._wanted(scope, name):
+        if self.wants(scope, name):
             sinks.append((self._file.number(scope, name, field.width, register=True), field.of))
-        if field.names and self._wanted(scope, f"{name}_text"):
+        if field.names and self.wants(scope, f"{name}_text"):
             sinks.append(_text_sink(self._file.text(scope, f"{name}_text"), field))
         return sinks
 
     # -- during the run ------------------------------------------------------------------------
 
-    async def _bench(self, ctx):
-        while not self._started:
-            await ctx.tick()
-        self._look(ctx)
-        if self._first and not await self._reach_window(ctx):
-            return
-        cycle, probe = self._first, self._probe
-        async for _hit in ctx.tick():
-            probe.look(ctx)
-            if not probe[self._count]:
-                if cycle:
-                    return
-                self._look(ctx)
-                continue
-            self._file.write_cycle(cycle, self._changes(cycle))
-            if cycle == self._last:
-                self._after = self._read_counters(ctx)
-                return
-            for contents in self._contents:
-                contents.read_written(ctx, probe)
-            cycle += 1
+    def skip(self, cycles: int, macs: int) -> None:
+        """Counted cycles before the first one that is recorded, with their useful MACs."""
+        self._gauges.add(macs, cycles)
 
-    async def _reach_window(self, ctx) -> bool:
-        """Wait for the clock edge that begins the window; False if the run ends before."""
-        cycle = 0
-        async for _clk, _rst, counts, macs in ctx.tick().sample(*self._early):
-            if counts:
-                cycle += 1
-                self._gauges.add(macs)
-                if cycle == self._first:
-                    self._look(ctx)
-                    return True
-            elif cycle:
-                return False
-        return False
-
-    def _look(self, ctx) -> None:
-        """What counters and memories hold when a cycle begins that may be the first recorded."""
-        self._before = self._read_counters(ctx)
+    def begin(self, counters: Mapping[str, int]) -> None:
+        """The next cycle that counts is the first one; what the counters hold."""
+        self._before = counters
         for contents in self._contents:
-            contents.read_all(ctx)
+            contents.read_all()
+
+    def record(self) -> None:
+        """Write the cycle that the source shows."""
+        self._file.write_cycle(self._next, self._changes(self._next))
+        for contents in self._contents:
+            contents.read_written()
+        self._next += 1
+
+    def end(self, counters: Mapping[str, int]) -> None:
+        """The window is over; what the counters hold after its last cycle."""
+        self._after = counters
 
     def _changes(self, cycle) -> Iterator[tuple[Any, Any]]:
-        gauges, probe = self._gauges, self._probe
-        gauges.add(probe[self._macs])
-        self._phases.add(cycle, probe[self._array] == ArrayStatus.BUSY.value,
-                         probe[self._store] == StoreStatus.BUSY.value,
-                         probe[self._handoff] == HandoffStatus.BUSY.value)
+        gauges, source = self._gauges, self._source
+        gauges.add(source[self._macs])
+        self._phases.add(cycle, source[self._array] == ArrayStatus.BUSY.value,
+                         source[self._store] == StoreStatus.BUSY.value,
+                         source[self._handoff] == HandoffStatus.BUSY.value)
         for variable, value in ((self._cycle, cycle),
                                 (self._utilization, gauges.utilization_percent),
                                 (self._mac_rate, gauges.mac_rate_percent)):
             if variable is not None:
                 yield variable, value
         sinks = self._sinks
-        for index, value in probe.changed():
+        for index, value in source.changed():
             for variable, convert in sinks.get(index, ()):
                 yield variable, convert(value)
         for contents in self._contents:
             yield from contents.changes()
-
-    def _read_counters(self, ctx) -> dict[str, int]:
-        return {name: ctx.get(signal) for name, signal in self._counters.items()}
 
     # -- after the run -------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ import time
 from dataclasses import replace
 
 from cubewave.rtl import Design
-from cubewave.sim.backends.compiled import load_machine
+from cubewave.sim.backends.compiled import Variant, load_machine
 from cubewave.sim.backends.pysim import PysimMachine
 from cubewave.sim.backends.run import machine_size
 from cubewave.workloads import QProjection
@@ -72,10 +72,10 @@ def measure_side(side):
         row(side, "pysim", reason="not run: below 100 cycles/s, and elaborates every cell")
     program = QProjection(m, k, n).program(design)
     if side <= NETLIST_SIDE:
-        row(side, "netlist", measure(lambda: load_machine(design, "netlist"), program))
+        row(side, "netlist", measure(lambda: load_machine(design, Variant("netlist")), program))
     else:
         row(side, "netlist", reason="not run: g++ takes minutes for one function of all cells")
-    row(side, "kernel", measure(lambda: load_machine(design, "kernel"), program))
+    row(side, "kernel", measure(lambda: load_machine(design), program))
 
 
 def main(sides):

@@ -11,6 +11,7 @@ import time
 from cubewave.rtl import Design
 from cubewave.sim import VcdOptions
 from cubewave.sim.backends.pysim import PysimMachine
+from cubewave.sim.backends.pysim_recording import PysimRecording
 from cubewave.sim.backends.run import machine_size
 from cubewave.sim.waves import Recorder
 from cubewave.workloads import QProjection
@@ -25,7 +26,8 @@ def measure(side, recorder=None):
     design = Design.preset(preset)
     program = QProjection(*CASES[side]).program(design)
     started = time.process_time()
-    machine = PysimMachine(design, *machine_size(design, program), recorder)
+    machine = PysimMachine(design, *machine_size(design, program),
+                           recorder and PysimRecording(recorder))
     built = time.process_time() - started
     started = time.process_time()
     counters = machine.run(program).counters

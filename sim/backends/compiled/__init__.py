@@ -5,53 +5,56 @@ from collections.abc import Callable
 from ....rtl import Design
 from ....rtl.commands import Destination
 from ....workloads.program import Program
+from ...waves import Recorder
+from ...waves.hierarchy import Depth
 from ..run import Progress, RawRun
 from .build import build_key, build_library
 from .cache import Cache, cache_folder
 from .compiler import BuildError, find_compiler
 from .model import CompiledMachine
+from .variant import Variant
 
-__all__ = ["BuildError", "CompiledMachine", "find_compiler", "is_built", "load_machine",
+__all__ = ["BuildError", "CompiledMachine", "Variant", "find_compiler", "is_built", "load_machine",
            "run_compiled"]
 
 
-def is_built(design: Design, mesh: str = "kernel") -> bool:
-    """Whether the cache has the compiled machine of a design."""
+def is_built(design: Design, mesh: str = "kernel", depth: Depth | None = None) -> bool:
+    """Whether the cache has a compiled machine of a design."""
     compiler = find_compiler()
+    parts = (False, True) if depth is None else (True,)
     return compiler is not None and any(
-        Cache(cache_folder()).has(build_key(design, mesh, compiler, vector=vector,
-                                            windows=windows))
-        for vector in (False, True) for windows in (False, True))
+        Cache(cache_folder()).has(build_key(design, Variant(mesh, vector, windows, depth),
+                                            compiler))
+        for vector in parts for windows in parts)
 
 
-def load_machine(design: Design, mesh: str = "kernel", *, rebuild: bool = False,
-                 vector: bool = True, windows: bool = True,
+def load_machine(design: Design, variant: Variant | None = None, *, rebuild: bool = False,
                  say: Callable[[str], None] | None = None) -> CompiledMachine:
     """The compiled machine of a design, built unless the cache has it.
-
-    Without `vector` it runs programs without commands for vector unit and hand-off only, without
-    `windows` those without loads of convolution windows.
 
     Raises
     ------
     BuildError
         There is no C++ compiler, or it failed.
     """
-    compiler = find_compiler()
+    compiler, variant = find_compiler(), variant or Variant()
     if compiler is None:
         raise BuildError("backend compiled needs a C++ compiler: install g++ or clang++, or "
                          "the Python package ziglang")
-    return CompiledMachine(design, build_library(design, mesh, compiler, rebuild=rebuild,
-                                                 vector=vector, windows=windows, say=say))
+    return CompiledMachine(design, build_library(design, variant, compiler, rebuild=rebuild,
+                                                 say=say), variant)
 
 
 def run_compiled(design: Design, program: Program, *, mesh: str = "kernel",
                  rebuild: bool = False, progress: Progress | None = None,
+                 recorder: Recorder | None = None,
                  say: Callable[[str], None] | None = None) -> RawRun:
-    """Run a program on a compiled machine."""
+    """Run a program on a compiled machine, which has all parts if a waveform is recorded."""
     loads = (*program.preload, *program.loads)
     vector = bool(program.vectors or program.handoffs) or any(
         load.destination is Destination.VECTOR for load in loads)
     windows = any(load.window for load in loads)
-    machine = load_machine(design, mesh, rebuild=rebuild, vector=vector, windows=windows, say=say)
-    return machine.run(program, progress)
+    variant = (Variant(mesh, vector, windows) if recorder is None else
+               Variant(mesh, depth=recorder.depth))
+    machine = load_machine(design, variant, rebuild=rebuild, say=say)
+    return machine.run(program, progress, recorder)

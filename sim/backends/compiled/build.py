@@ -1,5 +1,6 @@
 """Builds the shared library of a machine."""
 
+import dataclasses
 import functools
 import hashlib
 import importlib.metadata
@@ -11,12 +12,15 @@ from typing import Any
 
 from amaranth.back import rtlil  # type: ignore[attr-defined]
 from amaranth.hdl import ClockDomain, Fragment
+from amaranth.hdl._ast import SignalDict
 from amaranth.hdl._ir import PortDirection
 from amaranth.hdl._nir import Netlist
 
 from ....rtl import Design
 from ....rtl.machine import QUEUES, Machine
+from ....rtl.memory_storage import line_bytes
 from ...errors import OptionError
+from ...waves.hierarchy import memories
 from ..watchdog import MOVES
 from .boxes import mangle
 from .cache import Cache, cache_folder
@@ -24,10 +28,12 @@ from .compiler import BuildError, Compiler, last_lines, run_yosys, runtime_folde
 from .conversions import replace_conversions
 from .memories import replace_memories
 from .pieces import split_signals
+from .shown import STORAGE, shown_signals, write_places
 from .sources import source_folder
 from .split_eval import split_eval
 from .stand_ins import StandIns
-from .watch import Watched
+from .variant import Variant
+from .watch import COUNT_PLACE, Watched
 
 __all__ = ["CHUNK", "COMMANDS", "LIBRARY", "build_key", "build_library", "compile_sources",
            "compiled_machine", "write_sources"]
@@ -51,10 +57,9 @@ def compiled_machine(design: Design) -> Machine:
     return Machine(design=design, lines=LINES, commands=COMMANDS)
 
 
-def build_key(design: Design, mesh: str, compiler: Compiler, extra: str = "",
-              vector: bool = True, windows: bool = True) -> str:
+def build_key(design: Design, variant: Variant, compiler: Compiler, extra: str = "") -> str:
     """What a library depends on, as one word."""
-    parts = {"design": design.to_dict(), "mesh": mesh, "vector": vector, "windows": windows,
+    parts = {"design": design.to_dict(), "variant": dataclasses.asdict(variant),
              "compiler": compiler.version,
              "flags": [COMMON, MACHINE_FLAGS, KERNEL_FLAGS, more_flags()], "sources": _sources(),
              "extra": extra,
@@ -69,35 +74,30 @@ def _sources() -> str:
     package = source_folder()
     root = package.parent.parent.parent
     digest = hashlib.sha256()
-    for folder in (root / "rtl", package):
+    for folder in (root / "rtl", root / "sim" / "waves", package):
         for path in sorted(folder.iterdir()):
             if path.suffix in (".py", ".cc", ".h"):
                 digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
-def build_library(design: Design, mesh: str, compiler: Compiler, *, rebuild: bool = False,
-                  vector: bool = True, windows: bool = True,
-                  say: Callable[[str], None] | None = None) -> Path:
+def build_library(design: Design, variant: Variant, compiler: Compiler, *,
+                  rebuild: bool = False, say: Callable[[str], None] | None = None) -> Path:
     """The library of a design from the cache, built when it is not there.
-
-    Without `vector` it leaves out the vector unit and the hand-off, without `windows` the
-    addresses of convolution windows, for programs that have no command for them.
 
     Raises
     ------
     BuildError
         A tool failed.
     """
-    cache, key = Cache(cache_folder()), build_key(design, mesh, compiler, vector=vector,
-                                              windows=windows)
+    cache, key = Cache(cache_folder()), build_key(design, variant, compiler)
 
     def build(folder: Path) -> None:
         if say is not None:
             say(f"compiling the {design.rows}x{design.cols} core for this host, once")
         machine = compiled_machine(design)
         try:
-            write_sources(machine, Watched(machine), mesh, folder, vector, windows)
+            write_sources(machine, Watched(machine), variant, folder)
             compile_sources(compiler, folder)
         except BuildError as error:
             raise BuildError(f"{error}; the source is kept in {cache.failed(key)}") from None
@@ -105,48 +105,71 @@ def build_library(design: Design, mesh: str, compiler: Compiler, *, rebuild: boo
     return cache.get(key, build, rebuild=rebuild) / LIBRARY
 
 
-def write_sources(machine: Machine, watched: Watched, mesh: str, folder: Path,
-                  vector: bool = True, windows: bool = True) -> None:
+def write_sources(machine: Machine, watched: Watched, variant: Variant, folder: Path) -> None:
     """Write the C++ of a machine into a folder."""
-    stand_ins = StandIns(machine, mesh, vector, windows)
-    inputs = {name: getattr(machine, name)
-              for name in ("go", "clear", *(f"{queue}_length" for queue in QUEUES))}
-    ports: dict[str, Any] = {name: (signal, PortDirection.Input) for name, signal in inputs.items()}
-    ports["done"] = (machine.done, PortDirection.Output)
-    names = [f"watched_{place}" for place in range(len(watched.signals))]
-    ports |= {name: (signal, PortDirection.Output)
-              for name, signal in zip(names, watched.signals)}
-    clocked: Any = ClockDomain("sync", reset_less=True)   # a machine is only ever made anew
-    ports["clk"] = (clocked.clk, PortDirection.Input)
+    stand_ins = StandIns(machine, variant)
     fragment = Fragment.get(machine, stand_ins)
+    shown = shown_signals(fragment, machine, variant)
+    for signal in shown.values():
+        watched.add(signal)
+    named = {id(trace.data): ".".join(trace.scope) for trace in memories(fragment)}
+    clocked: Any = ClockDomain("sync", reset_less=True)   # a machine is only ever made anew
     fragment.add_domains(clocked)
     split_signals(fragment)
-    stand_ins.boxes.extend(replace_conversions(fragment, machine.core.design))
-    stand_ins.boxes.extend(replace_memories(fragment))
+    if not variant.shows_cells:
+        stand_ins.boxes.extend(replace_conversions(fragment, machine.core.design))
+    numbers: dict[int, int] = {}
+    stand_ins.boxes.extend(replace_memories(
+        fragment, numbers if variant.shows_memories else None))
+    write_places(folder, shown, watched, {named[key]: place for key, place in numbers.items()})
+    ports, names = _ports(machine, watched)
+    ports["clk"] = (clocked.clk, PortDirection.Input)
     text = _convert(fragment, ports)
     (folder / "machine.il").write_text(stand_ins.rtlil() + text, encoding="utf-8")
     run_yosys("read_rtlil machine.il\nwrite_cxxrtl -g0 machine.cc\n", folder)
     generated = (folder / "machine.cc").read_text(encoding="utf-8")
-    delta = int("bool converged = false" in generated)
     (folder / "machine.cc").write_text(split_eval(generated), encoding="utf-8")
     _write_runtime(folder)
-    source = source_folder()
-    (folder / "kernel.h").write_bytes((source / "kernel.h").read_bytes())
     (folder / "stand_ins.inc").write_text(stand_ins.cxx(), encoding="utf-8")
-    (folder / "watched.inc").write_text(
-        "".join(f"CUBEWAVE_WATCH({mangle(name)})\n" for name in names), encoding="utf-8")
+    (folder / "watched.inc").write_text("".join(
+        f"CUBEWAVE_WATCH({mangle(name)}, {-(-len(signal) // 32)})\n"
+        for name, signal in zip(names, watched.signals)), encoding="utf-8")
     (folder / "queues.inc").write_text(
         "".join(f"CUBEWAVE_QUEUE({mangle(f'{queue}_length')})\n" for queue in QUEUES),
         encoding="utf-8")
-    definitions = {"WATCHED": len(names), "MOVES": len(MOVES), "CHUNK": CHUNK, "DELTA": delta,
-                   "QUEUES": len(QUEUES), "QUEUE_LIST": '"queues.inc"',
-                   "STAND_INS": '"stand_ins.inc"', "WATCH_LIST": '"watched.inc"'}
+    _write_driver(folder, {
+        "WATCHED": len(names), "MOVES": len(MOVES), "CHUNK": CHUNK, "COUNT": COUNT_PLACE,
+        "STORAGE": f"{STORAGE}u", "LINE": line_bytes(machine.core.design),
+        "DELTA": int("bool converged = false" in generated), "QUEUES": len(QUEUES),
+        "QUEUE_LIST": '"queues.inc"', "STAND_INS": '"stand_ins.inc"',
+        "WATCH_LIST": '"watched.inc"'})
+    if stand_ins.kernel is not None:
+        (folder / "kernel.cc").write_text(stand_ins.kernel, encoding="utf-8")
+
+
+def _ports(machine: Machine, watched: Watched) -> tuple[dict[str, Any], list[str]]:
+    """The ports of the netlist, and of each watched signal the name of the port that is it."""
+    inputs = {name: getattr(machine, name)
+              for name in ("go", "clear", *(f"{queue}_length" for queue in QUEUES))}
+    named = SignalDict((signal, name) for name, signal in inputs.items())
+    ports: dict[str, Any] = {name: (signal, PortDirection.Input) for name, signal in inputs.items()}
+    ports["done"] = (machine.done, PortDirection.Output)
+    names = [named.get(signal, f"watched_{place}")
+             for place, signal in enumerate(watched.signals)]
+    ports |= {name: (signal, PortDirection.Output)
+              for name, signal in zip(names, watched.signals) if name not in inputs}
+    return ports, names
+
+
+def _write_driver(folder: Path, definitions: dict[str, Any]) -> None:
+    """The hand-written part, as one file with what is generated."""
+    source = source_folder()
+    for name in ("kernel.h", "recording.h"):
+        (folder / name).write_bytes((source / name).read_bytes())
     (folder / "main.cc").write_text("".join([
         '#include "machine.cc"\n#include "kernel.h"\n',
         *(f"#define CUBEWAVE_{name} {value}\n" for name, value in definitions.items()),
         (source / "driver.cc").read_text(encoding="utf-8")]), encoding="utf-8")
-    if stand_ins.kernel is not None:
-        (folder / "kernel.cc").write_text(stand_ins.kernel, encoding="utf-8")
 
 
 def _write_runtime(folder: Path) -> None:

@@ -3,7 +3,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <vector>
 
 namespace {
 
@@ -19,7 +21,18 @@ struct Shared {
   uint64_t capacity = 0;       // bytes, a power of two
   Program programs[CUBEWAVE_QUEUES];
   void *array = nullptr;       // state of the mesh kernel
+  const KernelCapture *capture = nullptr;   // while a waveform is being recorded
+  struct Rows {
+    const uint8_t *data;
+    size_t size;
+  };
+  std::map<uint32_t, Rows> memories;        // with a library that shows memories
+  std::vector<uint64_t> *written = nullptr; // memory and row, 32 bits each, of this cycle
 };
+
+void note_row(const Shared &shared, uint64_t memory, uint64_t row) {
+  if (shared.written) shared.written->push_back(memory << 32 | row);
+}
 
 thread_local Shared *building = nullptr;
 
@@ -63,11 +76,16 @@ void write_memory(Shared &shared, uint64_t address, const uint8_t *from, uint64_
   address &= shared.capacity - 1;
   for (uint64_t i = 0; i < count; i++)
     shared.memory[(address + i) & (shared.capacity - 1)] = from[i];
+  if (count) {
+    note_row(shared, CUBEWAVE_STORAGE, address / CUBEWAVE_LINE);
+    note_row(shared, CUBEWAVE_STORAGE, (address + count - 1) / CUBEWAVE_LINE);
+  }
 }
 
 }  // namespace
 
 #include CUBEWAVE_STAND_INS
+#include "recording.h"
 
 namespace {
 
@@ -76,14 +94,16 @@ struct Machine {
   std::unique_ptr<cxxrtl_design::p_machine> top;
   const uint32_t *watched[CUBEWAVE_WATCHED];
   uint64_t since = 0, moves = 0, quiet = 0;
+  uint64_t counted = 0;   // cycles that count, since the programs were rewound
   bool has_moved = false;
+  Recording recording;
 
   Machine() {
     building = &shared;
     top = std::make_unique<cxxrtl_design::p_machine>();
     building = nullptr;
     int place = 0;
-#define CUBEWAVE_WATCH(name) watched[place++] = bits_of(top->name);
+#define CUBEWAVE_WATCH(name, chunks) watched[place++] = bits_of(top->name);
 #include CUBEWAVE_WATCH_LIST
 #undef CUBEWAVE_WATCH
   }
@@ -109,6 +129,18 @@ struct Machine {
     top->step();
 #else
     top->commit();
+#endif
+  }
+
+  // Let the outputs show the registers of the cycle that comes next; no clock edge.
+  void settle() {
+#if CUBEWAVE_DELTA
+    top->p_clk.set<uint32_t>(0);
+    top->step();
+#else
+    top->prev_p_clk.set<uint32_t>(0);
+    top->p_clk.set<uint32_t>(0);
+    top->eval(nullptr);
 #endif
   }
 
@@ -152,17 +184,17 @@ void cubewave_clear(void *handle) {
   machine.end_cycle();
   machine.top->p_clear.set<uint32_t>(0);
   machine.top->p_go.set<uint32_t>(1);
-  machine.since = machine.quiet = 0;
+  machine.since = machine.quiet = machine.counted = 0;
   machine.has_moved = false;
 }
 
-// Run for at most about `seconds`. 0: not done; 1: done; 2: nothing has moved for more than
-// `watchdog` cycles.
-int cubewave_run(void *handle, double seconds, uint64_t watchdog) {
+// Run for at most about `seconds`, and until `until` cycles have counted. 0: not done; 1: done;
+// 2: nothing has moved for more than `watchdog` cycles; 3: so many have counted.
+int cubewave_run(void *handle, double seconds, uint64_t watchdog, uint64_t until) {
   Machine &machine = *static_cast<Machine *>(handle);
   using Clock = std::chrono::steady_clock;
-  const auto until = Clock::now() + std::chrono::duration<double>(seconds);
-  for (;;) {
+  const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
+  while (machine.counted < until) {
     machine.begin_cycle();
     if (machine.top->p_done.data[0]) {
       machine.end_cycle();
@@ -177,13 +209,18 @@ int cubewave_run(void *handle, double seconds, uint64_t watchdog) {
       machine.moves = moves;
       machine.has_moved = true;
       if (machine.quiet > watchdog) status = 2;
-      else if (Clock::now() >= until) status = 0;
+      else if (Clock::now() >= deadline) status = 0;
     }
     machine.end_cycle();
     machine.since++;
+    machine.counted += machine.watched[CUBEWAVE_COUNT][0] & 1;
     if (status >= 0) return status;
   }
+  return 3;
 }
+
+// Between cycles: what can be read is from now on as the next cycle finds it.
+void cubewave_settle(void *handle) { static_cast<Machine *>(handle)->settle(); }
 
 uint64_t cubewave_quiet(void *handle) { return static_cast<Machine *>(handle)->quiet; }
 
@@ -196,6 +233,44 @@ int cubewave_done(void *handle) {
 
 void cubewave_read(void *handle, int index, uint32_t *to, int chunks) {
   memcpy(to, static_cast<Machine *>(handle)->watched[index], 4 * chunks);
+}
+
+// From now on compare the outputs with these numbers, and what these requests show of the array,
+// from cycle to cycle. No outputs and no requests: no longer.
+void cubewave_record(void *handle, const uint32_t *places, uint32_t count,
+                     const KernelRequest *requests, uint32_t captured) {
+  Machine &machine = *static_cast<Machine *>(handle);
+  machine.recording.start(machine.watched, places, count, requests, captured);
+  machine.shared.capture = captured ? &machine.recording.capture : nullptr;
+  machine.shared.written = count ? &machine.recording.written : nullptr;
+}
+
+// After a cycle: which of them have changed since the last call, and the values of all.
+uint32_t cubewave_changes(void *handle, const uint32_t **changed, const uint32_t **values) {
+  Recording &recording = static_cast<Machine *>(handle)->recording;
+  recording.compare();
+  *changed = recording.changed.data();
+  *values = recording.values.data();
+  return recording.changed.size();
+}
+
+// 32-bit words of the value of one of them.
+uint32_t cubewave_chunks(void *handle, uint32_t entry) {
+  return static_cast<Machine *>(handle)->recording.entries[entry].chunks;
+}
+
+// What has been written to memories since the last call.
+uint64_t cubewave_written(void *handle, uint64_t *to, uint64_t room) {
+  auto &written = static_cast<Machine *>(handle)->recording.written;
+  const uint64_t count = std::min<uint64_t>(room, written.size());
+  std::copy_n(written.begin(), count, to);
+  written.erase(written.begin(), written.begin() + count);
+  return count;
+}
+
+void cubewave_row(void *handle, uint32_t memory, uint64_t row, uint8_t *to) {
+  const auto &rows = static_cast<Machine *>(handle)->shared.memories[memory];
+  memcpy(to, rows.data + row * rows.size, rows.size);
 }
 
 void *cubewave_array(void *handle) { return static_cast<Machine *>(handle)->shared.array; }

@@ -7,11 +7,22 @@
 typedef __int128 int128_t;
 typedef unsigned __int128 uint128_t;
 
+// What a recorder wants to see of the array: see mesh_capture.py.
+struct KernelRequest {
+  uint32_t kind, a, b, c;
+};
+struct KernelCapture {
+  const KernelRequest *requests;
+  uint32_t count;
+  uint32_t (*words)[4];   // where the values go, 128 bits in two's complement
+};
+
 // What enters the array in one cycle, as the matrix unit's netlist has it: packed bits.
 struct KernelInputs {
   const uint8_t *activations;
   const uint8_t *weights;
   uint32_t entering, is_unsigned, marks, mark;
+  const KernelCapture *capture;   // null unless a waveform is being recorded
 };
 
 // A register of the cells: an array [rows][cols] at `offset` in the state.

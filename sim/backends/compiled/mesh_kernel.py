@@ -3,6 +3,7 @@
 from amaranth.hdl import Shape, Signal, Value
 
 from .expressions import c_type, expression, fit
+from .mesh_capture import capture_code
 from .mesh_structure import MeshStructure
 
 __all__ = ["MeshKernel"]
@@ -24,11 +25,12 @@ class MeshKernel:
     ----------
     registers : list of (str, str)
         C type and name of every register of a cell.
+    structure : MeshStructure
     """
 
     def __init__(self, unit, rows: int, cols: int):
         self._unit, self._rows, self._cols = unit, rows, cols
-        self._mesh = MeshStructure(unit.mesh(2, 2))
+        self.structure = self._mesh = MeshStructure(unit.mesh(2, 2))
         self._block = self._mesh.block
         self.registers = [(register.type, register.name) for register in self._block.registers]
         self._row_word = c_type(Shape(self._mesh.row_bits))
@@ -40,7 +42,8 @@ class MeshKernel:
         parts = ['#include "kernel.h"', "#include <algorithm>", "#include <cstddef>",
                  "#include <cstring>", "", "namespace {",
                  f"constexpr int ROWS = {self._rows}, COLS = {self._cols};",
-                 *self._state(), *self._row_step(), *self._lanes(), *self._step(), "}", "",
+                 *self._state(), *self._row_step(), *self._lanes(), *self._step(),
+                 *capture_code(self._mesh, self._mesh.signals, self._edge), "}", "",
                  *self._interface()]
         return "\n".join(parts) + "\n"
 
@@ -220,7 +223,9 @@ class MeshKernel:
             "  s.any_changed = true;", "  s.cols_quiet = -1;", "}",
             "void kernel_step(void *state, const KernelInputs *in, uint8_t *sums) {",
             "  Array &s = *static_cast<Array *>(state);",
-            "  step_cells(s, take_lanes(s, *in));",
+            "  const bool cols_changed = take_lanes(s, *in);",
+            "  if (in->capture) capture(s, *in->capture);",
+            "  step_cells(s, cols_changed);",
             f"  const {self._sum} *bottom = s.{self._mesh.output.name} + (ROWS - 1) * COLS;",
             "  if (++s.row_place == ROWS) s.row_place = 0;",
             "  if (++s.col_place == COLS) s.col_place = 0;",

@@ -4,9 +4,10 @@ import re
 from dataclasses import dataclass
 
 from amaranth.hdl import Fragment, Shape, Signal, Value
-from amaranth.hdl._ast import Assign, Concat, Operator, SignalDict, Slice
+from amaranth.hdl._ast import Assign, Concat, Operator, SignalDict, SignalSet, Slice
 from amaranth.lib import wiring
 
+from ...waves.hierarchy import cell_traces
 from .expressions import UntranslatableError
 from .statements import Block, Register
 
@@ -46,6 +47,10 @@ class MeshStructure:
     block : Block
         The cell.
     inputs : list of Input
+    traces : list of Trace
+        Names of the cell's signals in a waveform, for a scope ().
+    signals : list of Signal
+        Those signals, each once.
     output : Register
         What leaves the cells of the bottom row.
     row_bits, col_bits, sum_bits : int
@@ -71,6 +76,8 @@ class MeshStructure:
             for path, _member, value in component.signature.flatten(component):
                 self._ports[Value.cast(value)] = (*where, ".".join(map(str, path)))
         self.block = Block(cells[1, 1])
+        self.traces = list(cell_traces(cells[1, 1]))
+        self.signals = list(SignalSet(trace.signal for trace in self.traces))
         self._model = {port: signal for signal, (row, col, port) in self._ports.items()
                        if (row, col) == (1, 1)}
         self._drivers, bottom = self._read(fragment, Value.cast(mesh.o))

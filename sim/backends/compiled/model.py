@@ -1,6 +1,7 @@
 """Runs programs on a compiled machine."""
 
 import ctypes
+import functools
 import time
 from pathlib import Path
 
@@ -15,17 +16,21 @@ from ....rtl.memory_storage import line_bytes
 from ....rtl.vector_commands import handoff_layout, vector_layout
 from ....workloads.program import Program
 from ...errors import DeadlockError
+from ...waves import Recorder
 from ..packing import pack_commands
 from ..run import Progress, RawRun, watchdog_cycles
 from ..watchdog import describe_deadlock
 from .build import compiled_machine
+from .recording import CompiledSource, record
 from .stand_ins import StandIns
+from .variant import Variant
 from .watch import COUNTER_PLACES, OVERFLOW_PLACE, Watched
 
 __all__ = ["CompiledMachine"]
 
 SECONDS = 0.1          # between returns from the library
-_DONE, _QUIET = 1, 2   # what `cubewave_run` returns
+_DONE, _QUIET, _REACHED = 1, 2, 3   # what `cubewave_run` returns
+_END = 2 ** 64 - 1     # no cycle at which to return
 _LAYOUTS = {"loader": load_layout, "array": array_layout, "vector": vector_layout,
             "handoff": handoff_layout, "store": store_layout}
 _QUEUE_NUMBERS = {name: number for number, name in enumerate(QUEUES)}
@@ -39,7 +44,13 @@ def _load(path: Path) -> ctypes.CDLL:
             ("set_memory", None, [handle, pointer, ctypes.c_uint64]),
             ("set_program", None, [handle, ctypes.c_int, pointer, ctypes.c_uint64]),
             ("clear", None, [handle]),
-            ("run", ctypes.c_int, [handle, ctypes.c_double, ctypes.c_uint64]),
+            ("run", ctypes.c_int, [handle, ctypes.c_double, ctypes.c_uint64, ctypes.c_uint64]),
+            ("settle", None, [handle]),
+            ("record", None, [handle, pointer, ctypes.c_uint32, pointer, ctypes.c_uint32]),
+            ("chunks", ctypes.c_uint32, [handle, ctypes.c_uint32]),
+            ("changes", ctypes.c_uint32, [handle, pointer, pointer]),
+            ("written", ctypes.c_uint64, [handle, pointer, ctypes.c_uint64]),
+            ("row", None, [handle, ctypes.c_uint32, ctypes.c_uint64, pointer]),
             ("quiet", ctypes.c_uint64, [handle]), ("done", ctypes.c_int, [handle]),
             ("begin_cycle", None, [handle]), ("end_cycle", None, [handle]),
             ("read", None, [handle, ctypes.c_int, pointer, ctypes.c_int]),
@@ -57,10 +68,13 @@ class CompiledMachine:
     design : Design
     path : Path
         The library.
+    variant : Variant
+        What is in it.
     """
 
-    def __init__(self, design: Design, path: Path):
-        self.design = design
+    def __init__(self, design: Design, path: Path, variant: Variant):
+        self.design, self.variant = design, variant
+        self._folder = path.parent
         self._library = _load(path)
         self._layouts = {name: layout(design) for name, layout in _LAYOUTS.items()}
         self._handle: int | None = None
@@ -68,8 +82,9 @@ class CompiledMachine:
         #: Cycles without progress after which a run is stopped.
         self.watchdog_cycles = watchdog_cycles(design)
 
-    def run(self, program: Program, progress: Progress | None = None) -> RawRun:
-        """Run one program from reset.
+    def run(self, program: Program, progress: Progress | None = None,
+            recorder: Recorder | None = None) -> RawRun:
+        """Run one program from reset, with a waveform of at most the variant's depth.
 
         Raises
         ------
@@ -82,7 +97,14 @@ class CompiledMachine:
             if program.preload:
                 self._phase({"loader": program.preload}, None, 0)
             commands = {name: program.queue(name) for name in QUEUES}
-            seconds = self._phase(commands, progress, sum(job.rows for job in program.jobs))
+            record_run = None
+            if recorder is not None:
+                source = CompiledSource(self._library, self._handle, self._folder, self.design,
+                                        self.variant, program, memory)
+                source.declare(recorder)
+                record_run = functools.partial(record, recorder, source)
+            seconds = self._phase(commands, progress, sum(job.rows for job in program.jobs),
+                                  record_run)
             return RawRun(counters=self._counters(),
                           outputs=[output.decode(memory[output.base:output.base + output.nbytes])
                                    for output in program.outputs],
@@ -92,24 +114,34 @@ class CompiledMachine:
             self._library.cubewave_destroy(self._handle)
             self._handle, self._held = None, []
 
-    def _phase(self, commands, progress, rows) -> float:
+    def _phase(self, commands, progress, rows, record_run=None) -> float:
         """Run the queues' commands to their end; host seconds."""
         library, handle = self._library, self._handle
         for name, number in _QUEUE_NUMBERS.items():
             words = self._words(name, commands.get(name, ()))
             library.cubewave_set_program(handle, number, words.ctypes.data, len(words))
         library.cubewave_clear(handle)
-        seconds = 0.0
-        while True:
-            started = time.perf_counter()
-            status = library.cubewave_run(handle, SECONDS, self.watchdog_cycles)
-            seconds += time.perf_counter() - started
-            if status == _QUIET:
-                raise DeadlockError(self._describe_deadlock())
-            if progress is not None:
-                progress(self._counter("cycles"), self._counter("activation_rows"), rows)
-            if status == _DONE:
-                return seconds
+        self._seconds, shown = 0.0, time.perf_counter()
+
+        def advance(until: int) -> bool:
+            """Run until so many cycles have counted; whether the run has ended."""
+            nonlocal shown
+            while True:
+                started = time.perf_counter()
+                status = library.cubewave_run(handle, SECONDS, self.watchdog_cycles, until)
+                ended = time.perf_counter()
+                self._seconds += ended - started
+                if status == _QUIET:
+                    raise DeadlockError(self._describe_deadlock())
+                if progress is not None and (status == _DONE or ended - shown >= SECONDS):
+                    shown = ended
+                    progress(self._counter("cycles"), self._counter("activation_rows"), rows)
+                if status in (_DONE, _REACHED):
+                    return bool(status == _DONE)
+
+        if record_run is None or not record_run(advance, self._settled_counters):
+            advance(_END)
+        return self._seconds
 
     def _words(self, name, commands) -> np.ndarray:
         """Commands as the library reads them: 32-bit chunks, the lowest first."""
@@ -133,7 +165,7 @@ class CompiledMachine:
     def _describe_deadlock(self) -> str:
         """Needs the signals of the machine, which a run that ends never elaborates."""
         machine = compiled_machine(self.design)
-        Fragment.get(machine, StandIns(machine, "kernel"))
+        Fragment.get(machine, StandIns(machine, Variant()))
         watched = Watched(machine)
 
         def get(value):
@@ -153,6 +185,11 @@ class CompiledMachine:
 
     def _counter(self, name: str) -> int:
         return self._read(COUNTER_PLACES[name], COUNTER_BITS)
+
+    def _settled_counters(self) -> dict[str, int]:
+        """What the counters hold as the next cycle begins."""
+        self._library.cubewave_settle(self._handle)
+        return self._counters()
 
     def _counters(self) -> dict[str, int]:
         return {name: self._counter(name) for name in COUNTERS}

@@ -16,6 +16,7 @@ from .boxes import Box
 from .expressions import c_type
 from .mesh_kernel import MeshKernel
 from .statements import Block
+from .variant import Variant
 from .vector_kernel import VectorKernel
 
 __all__ = ["StandIns"]
@@ -25,22 +26,19 @@ class StandIns:
     """The platform of a compiled machine.
 
     Program memories and the contents of the modelled memory are host memory; accumulator
-    updates are loops over all columns. With `mesh` "kernel" the array is one too.
+    updates are loops over all columns. With mesh "kernel" the array is one too.
 
     Parameters
     ----------
     machine : Machine
-    mesh : str
-        "netlist" or "kernel".
-    vector, windows : bool
-        With the vector unit and the hand-off; with loads of convolution windows.
+    variant : Variant
     """
 
-    def __init__(self, machine: Machine, mesh: str, vector: bool = True, windows: bool = True):
-        self._machine, self._mesh = machine, mesh
+    def __init__(self, machine: Machine, variant: Variant):
+        self._machine, self._variant = machine, variant
         core = machine.core
-        self._left_out: list[Any] = [] if windows else [WindowAddresses]
-        self._left_out += [] if vector else [
+        self._left_out: list[Any] = [] if variant.windows else [WindowAddresses]
+        self._left_out += [] if variant.vector else [
             core.vector, core.vector_fill, core.handoff, core.queues["vector"],
             core.queues["handoff"], machine.sequencers["vector"], machine.sequencers["handoff"]]
         self.boxes: list[Box] = []
@@ -69,9 +67,9 @@ class StandIns:
             return self._storage(component, ports)
         if isinstance(component, AccumulatorUpdate):
             return self._accumulators(component, ports)
-        if isinstance(component, VectorLanes):
+        if isinstance(component, VectorLanes) and not self._variant.shows_cells:
             return self._vector(component, ports)
-        if isinstance(component, MatrixUnit) and self._mesh == "kernel":
+        if isinstance(component, MatrixUnit) and self._variant.mesh == "kernel":
             return self._array(component, ports)
         return None
 
@@ -153,7 +151,7 @@ class StandIns:
         return self._box("cubewave_array", ports, {"sums"}, [
             "const KernelInputs in = {",
             "  bytes(p_activations.data), bytes(p_weights.data), p_entering.data[0],",
-            "  p_unsigned.data[0], p_marks.data[0], p_mark.data[0]};",
+            "  p_unsigned.data[0], p_marks.data[0], p_mark.data[0], shared->capture};",
             "kernel_step(state, &in, bytes(p_sums.next.data));"], setup=[
             "void *state;",
             "cubewave_array_impl() {",

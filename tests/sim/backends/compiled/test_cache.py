@@ -10,6 +10,8 @@ from cubewave.rtl import Design
 from cubewave.sim.backends.compiled import build
 from cubewave.sim.backends.compiled.cache import Cache
 from cubewave.sim.backends.compiled.compiler import Compiler, find_compiler
+from cubewave.sim.backends.compiled.variant import Variant
+from cubewave.sim.waves.hierarchy import Depth
 
 BUILDER = """
 import sys, time
@@ -104,12 +106,15 @@ def test_a_failing_compiler_shows_its_last_lines_and_the_source(tmp_path):
     assert os.path.dirname(kept) == str(tmp_path / "cache" / "failed")
 
 
-def test_the_key_depends_on_design_mesh_compiler_and_flags(monkeypatch):
+def test_the_key_depends_on_design_variant_compiler_and_flags(monkeypatch):
     compiler = find_compiler()
-    keys = {build.build_key(Design.preset(preset), mesh, compiler)
-            for preset in ("tiny", "edge") for mesh in ("kernel", "netlist")}
-    keys.add(build.build_key(Design.preset("tiny"), "kernel",
+    keys = {build.build_key(Design.preset(preset), variant, compiler)
+            for preset in ("tiny", "edge")
+            for variant in (Variant(), Variant("netlist"), Variant(vector=False),
+                            Variant(windows=False), *(Variant(depth=depth) for depth in Depth))}
+    tiny = Design.preset("tiny")
+    keys.add(build.build_key(tiny, Variant(),
                              Compiler(compiler.command, compiler.version + " next")))
     monkeypatch.setenv("CUBEWAVE_CXXFLAGS", "-O1")
-    keys.add(build.build_key(Design.preset("tiny"), "kernel", compiler))
-    assert len(keys) == 6
+    keys.add(build.build_key(tiny, Variant(), compiler))
+    assert len(keys) == 16

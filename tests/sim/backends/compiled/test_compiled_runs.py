@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cubewave.rtl import Design
 from cubewave.sim import DeadlockError, OptionError, simulate
-from cubewave.sim.backends.compiled import load_machine
+from cubewave.sim.backends.compiled import Variant, load_machine
 from cubewave.sim.backends.pysim import run_pysim
 from cubewave.workloads import QProjection
 from cubewave.workloads.attention import RandomAttention
@@ -31,7 +31,7 @@ def assert_equal_runs(machine, program):
 
 def compare(data, mesh="kernel"):
     design = data.draw(designs())
-    machine = load_machine(design, mesh)
+    machine = load_machine(design, Variant(mesh))
     for choices in ({}, {}, {"a_resident": True, "dimensions": (1, 2)}):
         workload = data.draw(gemms(design, **choices))
         try:
@@ -146,7 +146,6 @@ def test_interrupted_runs_leave_the_machine_usable():
 @pytest.mark.parametrize("options,message", [
     ({"mesh": "netlist"}, "mesh needs backend compiled, not auto"),
     ({"rebuild": True}, "rebuild needs backend compiled, not auto"),
-    ({"backend": "compiled", "vcd": "x.vcd"}, "vcd needs backend pysim (or auto), not compiled"),
 ])
 def test_refusals(options, message):
     with pytest.raises(OptionError) as raised:

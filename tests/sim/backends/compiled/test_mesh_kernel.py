@@ -1,5 +1,6 @@
 # amaranth: UnusedElaboratable=no
-"""The mesh kernel against the netlist of the same mesh: every register in every cycle."""
+"""The mesh kernel against the netlist of the same mesh: every register in every cycle, and every
+signal that a waveform can show."""
 
 import ctypes
 import dataclasses
@@ -11,11 +12,13 @@ from amaranth.sim import Simulator
 
 from cubewave.rtl import Design
 from cubewave.rtl.matrix_unit import MatrixUnit
+from cubewave.sim.backends.compiled.array_shown import SCOPE, ArrayShown
 from cubewave.sim.backends.compiled.build import COMMON, KERNEL_FLAGS
 from cubewave.sim.backends.compiled.compiler import find_compiler
 from cubewave.sim.backends.compiled.mesh_kernel import MeshKernel
 from cubewave.sim.backends.compiled.sources import source_folder
 from cubewave.sim.backends.compiled.statements import Block
+from cubewave.sim.waves.hierarchy import Depth, traces
 
 TINY = Design.preset("tiny")
 DESIGNS = {
@@ -53,7 +56,13 @@ class Array(Elaboratable):
 
 class Inputs(ctypes.Structure):
     _fields_ = [("activations", ctypes.c_char_p), ("weights", ctypes.c_char_p),
-                *((name, ctypes.c_uint32) for name in ("entering", "unsigned", "marks", "mark"))]
+                *((name, ctypes.c_uint32) for name in ("entering", "unsigned", "marks", "mark")),
+                ("capture", ctypes.c_void_p)]
+
+
+class Capture(ctypes.Structure):
+    _fields_ = [("requests", ctypes.c_void_p), ("count", ctypes.c_uint32),
+                ("words", ctypes.c_void_p)]
 
 
 class Register(ctypes.Structure):
@@ -87,7 +96,21 @@ class Kernel:
                 break
             self.registers.append((entry.name.decode(), entry.offset, entry.bytes))
 
+    def watch(self, requests):
+        """From now on take these requests' words in every step; of the step, `words`."""
+        self._requests = (ctypes.c_uint32 * (4 * len(requests)))(
+            *(number for request in requests for number in request))
+        self._words = ctypes.create_string_buffer(16 * len(requests))
+        self._capture = Capture(ctypes.addressof(self._requests), len(requests),
+                                ctypes.addressof(self._words))
+
+    @property
+    def words(self):
+        return [int.from_bytes(self._words.raw[i:i + 16], "little")
+                for i in range(0, len(self._words.raw), 16)]
+
     def step(self, inputs):
+        inputs.capture = ctypes.addressof(self._capture)
         self._library.kernel_step(self._state, ctypes.byref(inputs), self._sums)
         return int.from_bytes(self._sums.raw, "little")
 
@@ -115,6 +138,32 @@ def stimulus(rng, quiet, design):
             "mark": int(rng.random() > quiet)}
 
 
+class Shown:
+    """The signals of the array in a waveform: those of the netlist and of the kernel."""
+
+    def __init__(self, fragment, unit, design):
+        inside = ArrayShown(unit, design, Depth.CELLS, lambda scope, name: True)
+        ours = {(trace.scope, trace.name): trace for trace in inside.traces}
+        self.pairs = [
+            (trace, tuple((*part, bits) for part, bits in
+                          inside.parts[ours[trace.scope, trace.name].signal]))
+            for trace in traces(fragment, design, Depth.CELLS, SCOPE)
+            if len(trace.scope) > len(SCOPE)]
+        assert len(self.pairs) == len(ours) > 0
+        self.requests = list(dict.fromkeys(
+            part[:4] for _trace, parts in self.pairs for part in parts))
+
+    def check(self, ctx, words, cycle):
+        found = dict(zip(self.requests, words))
+        for trace, parts in self.pairs:
+            value = offset = 0
+            for *request, bits in parts:
+                value |= (found[tuple(request)] & (1 << bits) - 1) << offset
+                offset += bits
+            expected = ctx.get(Value.cast(trace.signal)) & (1 << offset) - 1
+            assert value == expected, (cycle, trace.scope, trace.name)
+
+
 @pytest.mark.parametrize("name", DESIGNS)
 def test_every_register_equals_the_netlist(name, tmp_path):
     design = dataclasses.replace(TINY, **DESIGNS[name])
@@ -126,6 +175,8 @@ def test_every_register_equals_the_netlist(name, tmp_path):
     assert [register.signal.name for register in cells[0]] == [
         register[0] for register in kernel.registers]
     sums = Value.cast(unit.sums)
+    shown = Shown(fragment, unit, design)
+    kernel.watch(shown.requests)
 
     async def bench(ctx):
         held = stimulus(rng, 0.0, design)
@@ -141,6 +192,8 @@ def test_every_register_equals_the_netlist(name, tmp_path):
             data = {"activations": held["activations"].to_bytes(128, "little"),
                     "weights": held["weights"].to_bytes(128, "little")}
             got = kernel.step(Inputs(**{**held, **data}))
+            if cycle % 5 == 0:
+                shown.check(ctx, kernel.words, cycle)
             await ctx.tick()
             assert got == ctx.get(sums), cycle
             if cycle % 7 and cycle > 20:    # not all, for pysim takes its time
