@@ -146,7 +146,7 @@ def _check(workload: str, design: str, settings: Sequence[str], parameters: Sequ
     if no_output and "rtl" in levels:
         raise OptionError(f"--no-output: needs --level cycle or analytic, not {level}; at level "
                           f"rtl the hardware computes its output")
-    simulator = _backend(backend, mesh, rebuild, vcd)
+    simulator = _backend(backend, mesh, rebuild)
     table = energy_table(energy, energies)
     if roofline is not None:
         need_matplotlib(f"--roofline {roofline}")
@@ -164,13 +164,11 @@ def _check(workload: str, design: str, settings: Sequence[str], parameters: Sequ
                     waveform, trace, not no_output, json_path, table, roofline)
 
 
-def _backend(name: str, mesh: str | None, rebuild: bool, vcd: str | None) -> Backend:
+def _backend(name: str, mesh: str | None, rebuild: bool) -> Backend:
     """The simulator of level rtl, refused with the option's name when it cannot be."""
     for option, given in ((f"--mesh {mesh}", mesh is not None), ("--rebuild", rebuild)):
         if given and name != "compiled":
             raise OptionError(f"{option}: needs --backend compiled, not {name}")
-    if vcd is not None and name == "compiled":
-        raise OptionError(f"--vcd {vcd}: needs --backend pysim or auto, not {name}")
     return Backend(name, mesh, rebuild)
 
 

@@ -1,9 +1,9 @@
 """Follows the contents of a memory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from amaranth.hdl import Signal, Value
+from amaranth.hdl import MemoryData, Signal, Value
 
 from .fields import Field, fields
 from .hierarchy import MemoryTrace
@@ -11,7 +11,21 @@ from .hierarchy import MemoryTrace
 if TYPE_CHECKING:
     from .recorder import Source
 
-__all__ = ["Contents"]
+__all__ = ["Contents", "row_names"]
+
+
+def row_names(data: MemoryData) -> Iterator[str]:
+    """The names of everything in the rows of a memory."""
+    layout = _layout(data)
+    return (_name(row, field) for row in range(data.depth) for field in layout)
+
+
+def _layout(data):
+    return fields(Value.cast(Signal(data.shape)))
+
+
+def _name(row, field):
+    return f"row_{row}{field.suffix}"
 
 
 class Contents:
@@ -31,11 +45,11 @@ class Contents:
                  declare: Callable[[tuple[str, ...], str, Field], list[Any]],
                  source: "Source") -> None:
         self._source, self._trace = source, trace
-        layout = fields(Value.cast(Signal(trace.data.shape)))
+        layout = _layout(trace.data)
         self._rows: dict[int, list[Any]] = {}
         for row in range(trace.data.depth):
             sinks = [sink for field in layout
-                     for sink in declare(trace.scope, f"row_{row}{field.suffix}", field)]
+                     for sink in declare(trace.scope, _name(row, field), field)]
             if sinks:
                 self._rows[row] = sinks
         if self._rows:

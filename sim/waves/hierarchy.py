@@ -105,11 +105,11 @@ def cell_traces(cell: Fragment) -> Iterator[Trace]:
     yield from _traces((), cell, component_of(cell), None, ())
 
 
-def memories(top: Fragment) -> Iterator[MemoryTrace]:
-    """Every memory of an elaborated machine."""
-    for scope, _fragment, component, _least in _components(top, ("machine",)):
+def memories(top: Fragment, scope: Scope = ("machine",)) -> Iterator[MemoryTrace]:
+    """Every memory of an elaborated machine, or of a part of it with this name."""
+    for inner, _fragment, component, _least in _components(top, scope):
         if isinstance(component, Memory):
-            yield MemoryTrace(scope, component.data, tuple(component.write_ports))
+            yield MemoryTrace(inner, component.data, tuple(component.write_ports))
 
 
 def component_of(fragment: Any) -> Any:

@@ -12,6 +12,7 @@ from .build import build_key, build_library
 from .cache import Cache, cache_folder
 from .compiler import BuildError, find_compiler
 from .model import CompiledMachine
+from .shown import choose_variant
 from .variant import Variant
 
 __all__ = ["BuildError", "CompiledMachine", "Variant", "find_compiler", "is_built", "load_machine",
@@ -54,7 +55,8 @@ def run_compiled(design: Design, program: Program, *, mesh: str = "kernel",
     vector = bool(program.vectors or program.handoffs) or any(
         load.destination is Destination.VECTOR for load in loads)
     windows = any(load.window for load in loads)
-    variant = (Variant(mesh, vector, windows) if recorder is None else
-               Variant(mesh, depth=recorder.depth))
+    variant = Variant(mesh, vector, windows)
+    if recorder is not None:
+        variant = choose_variant(design, variant, recorder.depth, recorder.wants)
     machine = load_machine(design, variant, rebuild=rebuild, say=say)
     return machine.run(program, progress, recorder)

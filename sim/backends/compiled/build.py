@@ -28,20 +28,17 @@ from .compiler import BuildError, Compiler, last_lines, run_yosys, runtime_folde
 from .conversions import replace_conversions
 from .memories import replace_memories
 from .pieces import split_signals
-from .shown import STORAGE, shown_signals, write_places
+from .shown import STORAGE, compiled_machine, shown_signals, write_places
 from .sources import source_folder
 from .split_eval import split_eval
 from .stand_ins import StandIns
 from .variant import Variant
 from .watch import COUNT_PLACE, Watched
 
-__all__ = ["CHUNK", "COMMANDS", "LIBRARY", "build_key", "build_library", "compile_sources",
-           "compiled_machine", "write_sources"]
+__all__ = ["CHUNK", "LIBRARY", "build_key", "build_library", "compile_sources", "write_sources"]
 
 LIBRARY = "machine.so"
 CHUNK = 256            # cycles between looks at the watchdog, as in pysim
-COMMANDS = 1 << 20     # that a program can have: only the width of its length depends on it
-LINES = 1 << 10        # of the storage's netlist, which is not used
 COMMON = ("-std=c++17", "-fPIC", "-fno-exceptions", "-DNDEBUG", "-w")
 MACHINE_FLAGS = ("-O2", "-fno-tree-vectorize")
 KERNEL_FLAGS = ("-O3", "-march=native")
@@ -50,11 +47,6 @@ KERNEL_FLAGS = ("-O3", "-march=native")
 def more_flags() -> list[str]:
     """What the user adds to the compiler's options: CUBEWAVE_CXXFLAGS."""
     return os.environ.get("CUBEWAVE_CXXFLAGS", "").split()
-
-
-def compiled_machine(design: Design) -> Machine:
-    """The machine whose netlist is compiled; nothing is elaborated yet."""
-    return Machine(design=design, lines=LINES, commands=COMMANDS)
 
 
 def build_key(design: Design, variant: Variant, compiler: Compiler, extra: str = "") -> str:
@@ -116,7 +108,7 @@ def write_sources(machine: Machine, watched: Watched, variant: Variant, folder: 
     clocked: Any = ClockDomain("sync", reset_less=True)   # a machine is only ever made anew
     fragment.add_domains(clocked)
     split_signals(fragment)
-    if not variant.shows_cells:
+    if not variant.lanes:
         stand_ins.boxes.extend(replace_conversions(fragment, machine.core.design))
     numbers: dict[int, int] = {}
     stand_ins.boxes.extend(replace_memories(

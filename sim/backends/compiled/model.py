@@ -20,8 +20,8 @@ from ...waves import Recorder
 from ..packing import pack_commands
 from ..run import Progress, RawRun, watchdog_cycles
 from ..watchdog import describe_deadlock
-from .build import compiled_machine
 from .recording import CompiledSource, record
+from .shown import compiled_machine
 from .stand_ins import StandIns
 from .variant import Variant
 from .watch import COUNTER_PLACES, OVERFLOW_PLACE, Watched

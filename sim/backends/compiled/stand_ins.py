@@ -67,7 +67,7 @@ class StandIns:
             return self._storage(component, ports)
         if isinstance(component, AccumulatorUpdate):
             return self._accumulators(component, ports)
-        if isinstance(component, VectorLanes) and not self._variant.shows_cells:
+        if isinstance(component, VectorLanes) and not self._variant.lanes:
             return self._vector(component, ports)
         if isinstance(component, MatrixUnit) and self._variant.mesh == "kernel":
             return self._array(component, ports)

@@ -20,16 +20,15 @@ class Variant:
         have no command for them run without.
     depth : Depth or None
         The deepest waveform that can be recorded.
+    lanes : bool
+        And what is inside the vector lanes and the conversions of the hand-off, which are
+        netlists then, not loops.
     """
     mesh: str = "kernel"
     vector: bool = True
     windows: bool = True
     depth: Depth | None = None
-
-    @property
-    def shows_cells(self) -> bool:
-        """A waveform may show what is inside lanes and conversions."""
-        return self.depth is not None and self.depth >= Depth.CELLS
+    lanes: bool = False
 
     @property
     def shows_memories(self) -> bool:
