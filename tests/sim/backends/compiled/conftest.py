@@ -10,8 +10,15 @@ from cubewave.sim.backends.compiled.cache import Cache
 
 
 @pytest.fixture(scope="session")
-def session_cache(tmp_path_factory):
-    return tmp_path_factory.mktemp("cache")
+def session_folder(tmp_path_factory):
+    """A folder of this session, the same one in all its processes."""
+    folder = tmp_path_factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+
+@pytest.fixture(scope="session")
+def session_cache(session_folder):
+    return session_folder / "cache"
 
 
 @pytest.fixture(autouse=True)
@@ -22,10 +29,7 @@ def quick_builds(monkeypatch, session_cache):
 
 
 @pytest.fixture(scope="session")
-def compiled_parts(tmp_path_factory):
+def compiled_parts(session_folder):
     """From the name of a design to the folder of its compiled parts, built once per session."""
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent      # of all workers
-    cache = Cache(folder / "parts")
+    cache = Cache(session_folder / "parts")
     return lambda name: cache.get(name, lambda entry: build_parts(PARTS[name], entry))

@@ -1,6 +1,7 @@
 """Compiled machines against pysim, over random designs and workloads."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from cubewave.rtl import Design
 from cubewave.sim import DeadlockError, OptionError, simulate
 from cubewave.sim.backends.compiled import load_machine
 from cubewave.sim.backends.pysim import run_pysim
-from cubewave.workloads import QProjection
+from cubewave.workloads import QProjection, RandomConv2d
 from cubewave.workloads.attention import RandomAttention
 
 TINY = Design.preset("tiny")
@@ -21,7 +22,13 @@ ANY = {"suppress_health_check": list(HealthCheck), "deadline": None,
 
 
 def assert_equal_runs(machine, program):
+    """Of the machine and pysim; the machine's."""
     expected, run = run_pysim(machine.design, program), machine.run(program)
+    assert_equal(run, expected)
+    return run
+
+
+def assert_equal(run, expected):
     assert dict(run.counters) == dict(expected.counters)
     assert run.overflow == expected.overflow
     assert len(run.outputs) == len(expected.outputs)
@@ -29,32 +36,49 @@ def assert_equal_runs(machine, program):
         np.testing.assert_array_equal(output, reference)
 
 
-def compare(data, mesh="kernel"):
+def compare(data, mesh="kernel", whole=True):
+    """Products on a random design: on the machine without what they do not need, in pysim, and,
+    if `whole`, on the machine with all its parts."""
     design = data.draw(designs())
-    machine = load_machine(design, mesh)
+    machine = load_machine(design, mesh, vector=False, windows=False)
+    full = load_machine(design, mesh) if whole else None
     for choices in ({}, {}, {"a_resident": True, "dimensions": (1, 2)}):
         workload = data.draw(gemms(design, **choices))
         try:
             program = workload.program(design)
         except ValueError:      # A does not fit into the slots
             continue
-        assert_equal_runs(machine, program)
+        run = assert_equal_runs(machine, program)
+        if full is not None:
+            assert_equal(full.run(program), run)
 
 
 @pytest.mark.parametrize("part", range(4))
 def test_random_designs(part):
+    numbers = itertools.count()
+
     @seed(part)
     @settings(max_examples=4, database=None, **ANY)
     @given(st.data())
     def run(data):
-        compare(data)
+        compare(data, whole=next(numbers) == 1)
     run()
+
+
+@pytest.mark.parametrize("parts,workload", [
+    ({"windows": False}, RandomAttention(3, 5, 4, seed=2)),
+    ({"vector": False}, RandomConv2d(5, 6, 3, filters=4, kernel=(3, 2), seed=1)),
+], ids=lambda value: "-".join(value) if isinstance(value, dict) else "")
+def test_a_machine_without_what_a_program_does_not_need(parts, workload):
+    program = workload.program(TINY)
+    run = assert_equal_runs(load_machine(TINY, **parts), program)
+    assert_equal(load_machine(TINY).run(program), run)
 
 
 @settings(max_examples=4, derandomize=True, **ANY)
 @given(st.data())
 def test_random_designs_with_the_mesh_as_a_netlist(data):
-    compare(data, "netlist")
+    compare(data, "netlist", whole=False)
 
 
 @pytest.mark.long
