@@ -25,7 +25,8 @@ from .items import itemise, units_of
 from .result import Result
 from .size import check_size
 
-__all__ = ["BACKENDS", "LEVELS", "MESHES", "TIMINGS", "VcdOptions", "Workload", "simulate"]
+__all__ = ["BACKENDS", "LEVELS", "MESHES", "TIMINGS", "VcdOptions", "Workload", "check_kinds",
+           "simulate"]
 
 LEVELS = ("rtl", "cycle", "analytic")
 TIMINGS = ("rtl", "ideal")
@@ -128,6 +129,8 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
 
     Raises
     ------
+    TypeError
+        `design` is no Design, or `workload` no workload.
     OptionError
         An unknown level, timing or backend, or an option that the level does not have.
     WorkloadError
@@ -135,6 +138,7 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
     DeadlockError
         The program cannot end; the message names each blocked unit.
     """
+    check_kinds(design, workload)
     chosen = Backend(backend, mesh, rebuild)
     _check_options(level, timing, vcd, trace, output)
     _check_workload(design, workload, level)
@@ -147,6 +151,21 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
     if vcd is not None and not isinstance(vcd, VcdOptions):
         vcd = VcdOptions(os.fspath(vcd))
     return _rtl(design, workload, chosen, vcd, progress)
+
+
+def check_kinds(design: Any, workload: Any) -> None:
+    """Refuse what is no design or no workload, a preset's or a workload's name for example.
+
+    Raises
+    ------
+    TypeError
+    """
+    if not isinstance(design, Design):
+        hint = f"; Design.preset({design!r}) makes one" if design in Design.presets() else ""
+        raise TypeError(f"design must be a Design, not {design!r}{hint}")
+    if isinstance(workload, type) or not hasattr(workload, "describe"):
+        raise TypeError(f"workload must be a workload such as QProjection(5, 9, 10), not "
+                        f"{workload!r}")
 
 
 def _check_workload(design: Design, workload: Workload, level: str) -> None:
