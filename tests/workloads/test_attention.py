@@ -110,8 +110,8 @@ def test_refusals_of_random_attention(options, message):
     ({}, Attention(ONE, ONE, ONE, scale=1e5),
      "scale must be a number above 0 and at most 22713 for scores shifted by 0, not 100000.0"),
     ({}, Attention(ONE * 1e300, ONE * 0.5, ONE),
-     "q up to 1e+300 and k up to 0.5 with scale = 0.707107 are beyond the softmax of this design: a "
-     "step of both would be a logit of 2.19e+295"),
+     "q up to 1e+300 and k up to 0.5 with scale = 0.707107 are beyond the softmax of this design: "
+     "a step of both would be a logit of 2.19e+295"),
     ({}, Attention(ONE * 1e-300, ONE * 1e-300, ONE),
      "q up to 1e-300 and k up to 1e-300 with scale = 0.707107 are beyond the softmax of this "
      "design: a step of both would be a logit of 0"),
