@@ -44,18 +44,14 @@ def simulate_network(design: Design, network: Network, *, level: str = "cycle",
 
     Raises
     ------
-    TypeError
-        `design` is no Design, or `network` no Network.
-    OptionError
-        An unknown level, timing or backend, or a layer too large for the level.
+    TypeError, OptionError
+        No design or no network; an unknown level, timing or backend, or a layer too large for it.
     WorkloadError
         A layer does not fit the design; the message names it.
     DeadlockError
         See :func:`simulate`.
     """
-    check_kinds(design, network)
-    if not isinstance(network, Network):
-        raise TypeError(f"network must be a Network, not {network!r}; simulate runs one workload")
+    _check_kinds(design, network)
     network = network if seed is None else network.seeded(seed)
     distinct = network.distinct()
     _check(design, distinct.values(), level)
@@ -104,6 +100,12 @@ def run(design: Design, workload: Network | Workload, *, output: bool = True,
             raise OptionError(f"--{name} {path}: needs a workload of one run, but {workload.name} "
                               f"is a network of {len(workload.layers())} layers")
     return simulate_network(design, workload, **options)
+
+
+def _check_kinds(design: Any, network: Any) -> None:
+    check_kinds(design, network)
+    if not isinstance(network, Network):
+        raise TypeError(f"network must be a Network, not {network!r}; simulate runs one workload")
 
 
 def _check(design: Design, layers: Iterable[Layer], level: str) -> None:

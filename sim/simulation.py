@@ -106,8 +106,7 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
         "rtl": fill, drain, weight shift and pipeline registers count. "ideal", at level cycle:
         service times only.
     backend : str
-        Simulator of level rtl: "pysim"; "compiled", which needs a C++ compiler; "auto" takes it
-        for long runs.
+        Of level rtl: "pysim"; "compiled", with a C++ compiler; "auto": this for long runs.
     mesh : str
         Of backend compiled: "kernel" (the default), the cells' step in loops over all cells, or
         "netlist", every cell a module.
@@ -129,16 +128,14 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
 
     Raises
     ------
-    TypeError
-        `design` is no Design, or `workload` no workload.
-    OptionError
-        An unknown level, timing or backend, or an option that the level does not have.
+    TypeError, OptionError
+        No design or no workload; an unknown level, timing or backend, or an option that the level
+        does not have.
     WorkloadError
         The workload does not fit the design.
     DeadlockError
         The program cannot end; the message names each blocked unit.
     """
-    check_kinds(design, workload)
     chosen = Backend(backend, mesh, rebuild)
     _check_options(level, timing, vcd, trace, output)
     _check_workload(design, workload, level)
@@ -170,6 +167,7 @@ def check_kinds(design: Any, workload: Any) -> None:
 
 def _check_workload(design: Design, workload: Workload, level: str) -> None:
     """Refuse networks, which have a function of their own, and what is too large."""
+    check_kinds(design, workload)
     subject = f"workload {workload.describe()['name']}"
     if hasattr(workload, "layers"):
         raise OptionError(f"{subject} is a network of layers; run it with "

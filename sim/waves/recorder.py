@@ -1,6 +1,5 @@
 """Records a run of a machine as a waveform."""
 
-import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from .contents import Contents
 from .derived import Gauges, group_trace, status_comment, status_traces
 from .fields import Field
 from .hierarchy import Depth, Trace, memories, traces
+from .name_filter import NameFilter
 from .phases import Phases
 from .probe import Probe
 from .reader import HISTORY_COUNTERS, NEEDED, read_counters
@@ -54,7 +54,7 @@ class Recorder:
         self._first = options.cycles[0] if options.cycles else 0
         self._last = options.cycles[1] if options.cycles else None
         gtkw_path(options.path)  # refuses one that it would overwrite
-        self._filter = re.compile(options.signals or "")
+        self._filter = NameFilter(options.signals)
         self._file = VcdFile(
             options.path, clock_hz=design.clock_hz, first_cycle=self._first,
             comment=f"array {design.rows} x {design.cols}\nhandoff {design.handoff}\n"
