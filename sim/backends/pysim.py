@@ -15,7 +15,7 @@ from ...workloads.program import Program
 from ..errors import DeadlockError, OptionError
 from .flatten import flatten
 from .packing import pack_commands
-from .run import Progress, RawRun, machine_size, watchdog_cycles
+from .run import Progress, RawRun, machine_size, settling_cycles, watchdog_cycles
 from .settled import SettledEngine
 from .watchdog import MOVES, describe_deadlock
 
@@ -85,6 +85,7 @@ class PysimMachine:
         self._write_memory(ctx, program)
         if program.preload:
             await self._phase(ctx, {"loader": program.preload}, None)
+            await ctx.delay(settling_cycles(self.design) * CLOCK_PERIOD)
         if self._recorder is not None:
             self._recorder.start()
         commands = {name: program.queue(name) for name in QUEUES}

@@ -16,7 +16,7 @@ from ....rtl.vector_commands import handoff_layout, vector_layout
 from ....workloads.program import Program
 from ...errors import DeadlockError
 from ..packing import pack_commands
-from ..run import Progress, RawRun, watchdog_cycles
+from ..run import Progress, RawRun, settling_cycles, watchdog_cycles
 from ..watchdog import describe_deadlock
 from .build import compiled_machine
 from .stand_ins import StandIns
@@ -81,6 +81,9 @@ class CompiledMachine:
             memory = self._write_memory(program)
             if program.preload:
                 self._phase({"loader": program.preload}, None, 0)
+                for _ in range(settling_cycles(self.design)):
+                    self._library.cubewave_begin_cycle(self._handle)
+                    self._library.cubewave_end_cycle(self._handle)
             commands = {name: program.queue(name) for name in QUEUES}
             seconds = self._phase(commands, progress, sum(job.rows for job in program.jobs))
             return RawRun(counters=self._counters(),

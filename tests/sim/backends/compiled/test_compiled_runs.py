@@ -13,6 +13,7 @@ from cubewave.rtl import Design
 from cubewave.sim import DeadlockError, OptionError, simulate
 from cubewave.sim.backends.compiled import load_machine
 from cubewave.sim.backends.pysim import run_pysim
+from cubewave.sim.cycle import Durations, run_cycle_model
 from cubewave.workloads import QProjection, RandomConv2d
 from cubewave.workloads.attention import RandomAttention
 
@@ -101,7 +102,7 @@ ATTENTIONS = {
         {"rows": 5, "keys": 7, "head_dim": 3, "causal": True}),
     "two units": ({"vector_units": 2, "lanes": 8, "sfu_lanes": 1, "accumulator_bits": 40},
                   {"rows": 3, "keys": 9, "head_dim": 5, "heads": 2, "kv_heads": 1}),
-    "one lane": ({"lanes": 1, "sfu_lanes": 5, "cols": 3, "score_bits": 16},
+    "one lane": ({"lanes": 1, "sfu_lanes": 5, "cols": 3, "score_bits": 16, "weight_fifo_depth": 1},
                  {"rows": 2, "keys": 5, "head_dim": 4, "block_keys": 2}),
 }
 
@@ -112,6 +113,14 @@ def test_attention(name):
     machine = load_machine(dataclasses.replace(TINY, **fields))
     for number in range(2):
         assert_equal_runs(machine, RandomAttention(**sizes, seed=number).program(machine.design))
+
+
+def test_the_array_is_idle_when_a_run_with_resident_weights_begins():
+    """The first tile was still on its way into the array, and its rows were counted."""
+    design = dataclasses.replace(TINY, **ATTENTIONS["one lane"][0])
+    program = RandomAttention(2, 5, 4, resident=True).program(design)
+    run = load_machine(design).run(program)
+    assert run.counters == run_cycle_model(program, Durations.rtl(design)).counters
 
 
 @pytest.mark.parametrize("queue,field,waits", [
