@@ -2,13 +2,13 @@
 
 import dataclasses
 import os
-import tomllib
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 from .design_fields import FIELDS, DesignError, unknown_name
 from .presets import PRESETS
+from .toml_file import read_toml
 
 __all__ = ["Design", "DesignError"]
 
@@ -159,14 +159,13 @@ class Design:
     def from_toml(cls, path: str | os.PathLike[str]) -> "Design":
         """The design in a TOML file: the keys of :py:meth:`from_dict`, without tables."""
         try:
-            with open(path, "rb") as file:
-                return cls.from_dict(tomllib.load(file))
+            return cls.from_dict(read_toml(path))
         except OSError as error:
             reason = f"cannot be read: {error.strerror}"
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            reason = f"not valid TOML: {' '.join(str(error).split())}"
         except DesignError as error:
             reason = str(error)
+        except ValueError as error:
+            reason = f"not valid TOML: {error}"
         raise DesignError(f"{os.fspath(path)}: {reason}")
 
     def to_dict(self) -> dict[str, int | str | bool]:

@@ -17,7 +17,7 @@ from .checks import check
 from .errors import OptionError
 from .network_result import LayerResult, NetworkResult
 from .result import Result
-from .simulation import VcdOptions, Workload, simulate
+from .simulation import VcdOptions, Workload, check_kinds, simulate
 from .size import check_size
 
 __all__ = ["run", "simulate_network"]
@@ -39,23 +39,25 @@ def simulate_network(design: Design, network: Network, *, level: str = "cycle",
     seed : int
         Draw random operands with this seed instead of the network's own.
     progress : callable
-        Called with cycles, activation rows so far, activation rows of all runs.
+        Called with cycles, activation rows so far, activation rows of all runs. Its method `say`:
+        see :func:`simulate`; the same line is said once.
 
     Raises
     ------
-    OptionError
-        An unknown level, timing or backend, or a layer too large for the level.
+    TypeError, OptionError
+        No design or no network; an unknown level, timing or backend, or a layer too large for it.
     WorkloadError
         A layer does not fit the design; the message names it.
     DeadlockError
         See :func:`simulate`.
     """
+    _check_kinds(design, network)
     network = network if seed is None else network.seeded(seed)
     distinct = network.distinct()
     _check(design, distinct.values(), level)
     rows = {key: estimate(design, layer.product.parts()).counts["activation_rows"]
             for key, layer in distinct.items()}
-    steps = _Steps(progress, sum(rows.values()))
+    steps = None if progress is None else _Steps(progress, sum(rows.values()))
     runs: dict[str, Result] = {}
     with _uncollected() if level == "cycle" else nullcontext():
         for key, layer in distinct.items():
@@ -65,8 +67,9 @@ def simulate_network(design: Design, network: Network, *, level: str = "cycle",
                 runs[key] = simulate(
                     design, layer.product, level=level, timing=timing, backend=backend, mesh=mesh,
                     rebuild=rebuild and not runs, output=output or level == "rtl",
-                    progress=steps.part if progress else None)
-            steps.finish(runs[key].cycles, rows[key])
+                    progress=steps)
+            if steps is not None:
+                steps.finish(runs[key].cycles, rows[key])
     layers = [LayerResult(layer, runs[network.key(layer)]) for layer in network.layers()]
     used = {run.backend for run in runs.values()} - {""}
     result = NetworkResult(
@@ -97,6 +100,12 @@ def run(design: Design, workload: Network | Workload, *, output: bool = True,
             raise OptionError(f"--{name} {path}: needs a workload of one run, but {workload.name} "
                               f"is a network of {len(workload.layers())} layers")
     return simulate_network(design, workload, **options)
+
+
+def _check_kinds(design: Any, network: Any) -> None:
+    check_kinds(design, network)
+    if not isinstance(network, Network):
+        raise TypeError(f"network must be a Network, not {network!r}; simulate runs one workload")
 
 
 def _check(design: Design, layers: Iterable[Layer], level: str) -> None:
@@ -148,15 +157,22 @@ def _uncollected() -> Iterator[None]:
 class _Steps:
     """Adds up the progress of the runs of a network."""
 
-    def __init__(self, progress: Progress | None, rows: int):
+    def __init__(self, progress: Progress, rows: int):
         self._progress, self._rows = progress, rows
         self._cycles = self._done = 0
+        self._said: set[str] = set()
 
-    def part(self, cycles: int, done: int, rows: int) -> None:
-        if self._progress is not None:
-            self._progress(self._cycles + cycles, self._done + done, self._rows)
+    def __call__(self, cycles: int, done: int, rows: int) -> None:
+        self._progress(self._cycles + cycles, self._done + done, self._rows)
+
+    def say(self, line: str) -> None:
+        """A line about the backend; the runs of a network most often say the same."""
+        say = getattr(self._progress, "say", None)
+        if say is not None and line not in self._said:
+            self._said.add(line)
+            say(line)
 
     def finish(self, cycles: int, rows: int) -> None:
         self._cycles += cycles
         self._done += rows
-        self.part(0, 0, 0)
+        self(0, 0, 0)

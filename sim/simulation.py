@@ -25,7 +25,8 @@ from .items import itemise, units_of
 from .result import Result
 from .size import check_size
 
-__all__ = ["BACKENDS", "LEVELS", "MESHES", "TIMINGS", "VcdOptions", "Workload", "simulate"]
+__all__ = ["BACKENDS", "LEVELS", "MESHES", "TIMINGS", "VcdOptions", "Workload", "check_kinds",
+           "simulate"]
 
 LEVELS = ("rtl", "cycle", "analytic")
 TIMINGS = ("rtl", "ideal")
@@ -105,8 +106,7 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
         "rtl": fill, drain, weight shift and pipeline registers count. "ideal", at level cycle:
         service times only.
     backend : str
-        Simulator of level rtl: "pysim"; "compiled", which needs a C++ compiler; "auto" takes it
-        for long runs.
+        Of level rtl: "pysim"; "compiled", with a C++ compiler; "auto": this for long runs.
     mesh : str
         Of backend compiled: "kernel" (the default), the cells' step in loops over all cells, or
         "netlist", every cell a module.
@@ -128,8 +128,9 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
 
     Raises
     ------
-    OptionError
-        An unknown level, timing or backend, or an option that the level does not have.
+    TypeError, OptionError
+        No design or no workload; an unknown level, timing or backend, or an option that the level
+        does not have.
     WorkloadError
         The workload does not fit the design.
     DeadlockError
@@ -149,8 +150,24 @@ def simulate(design: Design, workload: Workload, *, level: str = "rtl", timing: 
     return _rtl(design, workload, chosen, vcd, progress)
 
 
+def check_kinds(design: Any, workload: Any) -> None:
+    """Refuse what is no design or no workload, a preset's or a workload's name for example.
+
+    Raises
+    ------
+    TypeError
+    """
+    if not isinstance(design, Design):
+        hint = f"; Design.preset({design!r}) makes one" if design in Design.presets() else ""
+        raise TypeError(f"design must be a Design, not {design!r}{hint}")
+    if isinstance(workload, type) or not hasattr(workload, "describe"):
+        raise TypeError(f"workload must be a workload such as QProjection(5, 9, 10), not "
+                        f"{workload!r}")
+
+
 def _check_workload(design: Design, workload: Workload, level: str) -> None:
     """Refuse networks, which have a function of their own, and what is too large."""
+    check_kinds(design, workload)
     subject = f"workload {workload.describe()['name']}"
     if hasattr(workload, "layers"):
         raise OptionError(f"{subject} is a network of layers; run it with "

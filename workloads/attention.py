@@ -16,7 +16,7 @@ from .attention_plan import AttentionPlan, AttentionShape
 from .attention_vectors import AttentionVectors
 from .checks import check_integer
 from .errors import WorkloadError
-from .operands import check_range
+from .operands import as_array, check_range
 from .program import Program
 from .quantise import quantise
 from .softmax import exponent_scale
@@ -55,9 +55,9 @@ class Attention:
     scale : float or None
         A logit is `scale` * q k; 1 / sqrt(head_dim) by default.
     rows_per_group, block_keys : int or None
-        Rows that pass the hand-off at a time, keys of a block. `block_keys` less than the keys
-        streams them: running maximum and sum, rescaled output, bounded buffers. Defaults: see
-        :class:`AttentionPlan`.
+        Rows that pass the hand-off at a time, keys of a block, at most all. `block_keys` less
+        than the keys streams them: running maximum and sum, rescaled output, bounded buffers.
+        Defaults: see :class:`AttentionPlan`.
     resident : bool
         Q is in the operand slots, and the first weight tiles are in the FIFO, before the run.
     store_output : bool
@@ -105,9 +105,10 @@ class Attention:
                                   or not 0 < scale <= sys.float_info.max):
             raise WorkloadError(f"scale must be a number above 0, not {scale!r}")
         self._scale = scale
-        for name, value in (("rows_per_group", rows_per_group), ("block_keys", block_keys)):
-            if value is not None:
-                check_integer(name, value, 1)
+        if rows_per_group is not None:
+            check_integer("rows_per_group", rows_per_group, 1)
+        if block_keys is not None:
+            check_integer("block_keys", block_keys, 1, self.shape.keys)
         for name, flag in (("resident", resident), ("store_output", store_output)):
             if not isinstance(flag, bool):
                 raise WorkloadError(f"{name} must be true or false, not {flag!r}")
@@ -116,7 +117,7 @@ class Attention:
         self.resident, self.store_output = resident, store_output
 
     def _mask(self, mask: Any) -> np.ndarray:
-        mask, wanted = np.asarray(mask), (self.shape.rows, self.shape.keys)
+        mask, wanted = as_array("mask", mask), (self.shape.rows, self.shape.keys)
         if mask.dtype != bool or mask.shape != wanted:
             raise WorkloadError(f"mask must be an array of bool of {wanted[0]} rows and "
                                 f"{wanted[1]} keys, not {mask.dtype} of shape {mask.shape}")
@@ -160,7 +161,7 @@ class Attention:
         if any(x.dtype.kind == "f" for x in given):
             bits = self._bits(design)
             (q, q_scale), (k, k_scale), (v, v_scale) = (
-                quantise(x, size) for x, size in zip(given, bits))
+                quantise(x, size, name=name) for name, x, size in zip("qkv", given, bits))
             return Quantised(q, k, v, scale * q_scale * k_scale, v_scale)
         check_range("q", self.q, *format.activation_range())
         check_range("k", self.k, *format.weight_range())
@@ -217,11 +218,16 @@ class Attention:
         except WorkloadError as error:
             if scale == self.logit_scale:
                 raise
-            raise WorkloadError(f"scale = {self.logit_scale:.6g} does not fit operands quantised "
-                                f"for this design: of integers, {error}") from None
+            raise WorkloadError(self._beyond(scale, error)) from None
         vectors = AttentionVectors(plan, multiplier, shift, self.mask is not None)
         return AttentionBuilder(plan, vectors, score_shift, self.store_output, self.resident,
                                 *((self.operands(design)[:3], self.mask) if contents else ()))
+
+    def _beyond(self, step: float, _error: WorkloadError) -> str:
+        """The refusal of operands whose steps make logits of `step`."""
+        return (f"q up to {np.abs(self.q).max():.3g} and k up to {np.abs(self.k).max():.3g} with "
+                f"scale = {self.logit_scale:.6g} are beyond the softmax of this design: a step of "
+                f"both would be a logit of {step:.3g}")
 
     def repeats(self, design: Design) -> tuple[int, int, Callable[[int], Program]] | None:
         """Equal parts: how many, how many a command can depend on, a program of the first n.
@@ -320,6 +326,10 @@ class RandomAttention(Attention):
         self._set_shape((rows, heads * head_dim), wide, wide, heads, kv_heads, causal)
         self._set_choices(mask, scale, rows_per_group, block_keys, resident, store_output)
 
+    def _beyond(self, step: float, error: WorkloadError) -> str:
+        return (f"scale = {self.logit_scale:.6g} does not fit operands quantised for this "
+                f"design: of integers, {error}")
+
     def check(self, design: Design) -> None:
         self.plan(design)
         self._bits(design)   # within which all random operands are
@@ -372,7 +382,7 @@ def _greatest(x: np.ndarray) -> int:
 
 def _matrix(name: str, array: Any) -> np.ndarray:
     """An operand: integers, or floats, of which some are not integral."""
-    array = np.asarray(array)
+    array = as_array(name, array)
     if array.ndim != 2 or 0 in array.shape:
         raise WorkloadError(f"{name} must be a matrix of 1 or more rows and columns, not of shape "
                             f"{array.shape}")

@@ -18,7 +18,7 @@ from .conv2d_windows import ImageLayout, WindowRows
 from .epilogue import Epilogue, Requantize, bias_vector, random_bias
 from .errors import WorkloadError
 from .gemm_builder import GemmBuilder, OperandRows, StoredRows
-from .operands import check_range, integer_matrix, random_matrix, safe_amplitude
+from .operands import as_array, check_range, integer_matrix, random_matrix, safe_amplitude
 from .program import Output, Program
 from .tiling import Tiling
 
@@ -291,7 +291,7 @@ class RandomConv2d(Conv2d):
 
 def _integers(name: str, value: Any, dimensions: int) -> np.ndarray:
     """`value` as an int64 array of so many dimensions."""
-    array = np.asarray(value)
+    array = as_array(name, value)
     if array.ndim != dimensions:
         raise WorkloadError(f"{name} must have {dimensions} dimensions, not {array.ndim}")
     if not array.size:
@@ -301,7 +301,7 @@ def _integers(name: str, value: Any, dimensions: int) -> np.ndarray:
 
 def _images(value: Any) -> tuple[np.ndarray, bool]:
     """Images as an array of four dimensions, and whether there was a batch."""
-    dimensions = np.asarray(value).ndim
+    dimensions = as_array("x", value).ndim
     if dimensions not in (3, 4):
         raise WorkloadError(f"x must have 3 dimensions, or 4 with a batch, not {dimensions}")
     array = _integers("x", value, dimensions)

@@ -22,7 +22,7 @@ from ..rtl.vector_commands import (
 from ..rtl.vector_format import VectorFormat
 from .checks import check_integer
 from .errors import WorkloadError
-from .operands import check_range, integer_matrix
+from .operands import as_array, check_range, integer_matrix
 
 __all__ = ["REQUANTIZE_RANGE", "Epilogue", "Requantize", "bias_vector", "random_bias"]
 
@@ -57,7 +57,7 @@ class Requantize(NamedTuple):
 
 def bias_vector(value: Any, columns: int, of: str = "column of b") -> np.ndarray:
     """A bias of `columns` integers, one for each `of`; see :func:`integer_matrix`."""
-    array = np.asarray(value)
+    array = as_array("bias", value)
     if array.shape != (columns,):
         raise WorkloadError(f"bias must have shape ({columns},), one element for each {of}, not "
                             f"{array.shape}")

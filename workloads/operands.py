@@ -7,7 +7,23 @@ import numpy as np
 from ..rtl.formats import IntegerFormat
 from .errors import OperandTypeError, WorkloadError
 
-__all__ = ["integer_matrix", "check_range", "random_matrix", "safe_amplitude", "exact_product"]
+__all__ = ["as_array", "integer_matrix", "check_range", "random_matrix", "safe_amplitude",
+           "exact_product"]
+
+
+def as_array(name: str, value: Any) -> np.ndarray:
+    """`value` as an array.
+
+    Raises
+    ------
+    OperandTypeError
+        Nested lists of unequal lengths.
+    """
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise OperandTypeError(f"{name} must be an array, not nested lists of unequal "
+                               f"lengths") from None
 
 
 def integer_matrix(name: str, value: Any) -> np.ndarray:
@@ -16,11 +32,11 @@ def integer_matrix(name: str, value: Any) -> np.ndarray:
     Raises
     ------
     OperandTypeError
-        Neither integers nor floats that are all integral.
+        Neither integers nor floats that are all integral, or no array.
     WorkloadError
         Not two-dimensional, empty, or beyond 63 bits.
     """
-    array = np.asarray(value)
+    array = as_array(name, value)
     if array.ndim != 2:
         raise WorkloadError(f"{name} must have 2 dimensions, not {array.ndim}")
     if 0 in array.shape:

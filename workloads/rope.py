@@ -19,7 +19,7 @@ from ..rtl.vector_commands import (
 )
 from .checks import check_integer
 from .errors import WorkloadError
-from .operands import integer_matrix
+from .operands import as_array, integer_matrix
 from .program import Output, Program
 from .vector_workload import (
     Block,
@@ -111,7 +111,7 @@ class Rope(VectorWorkload):
         self.positions = np.arange(self.start, self.start + self.rows)
         self._given = positions is not None
         if self._given:
-            self.positions = np.asarray(positions)
+            self.positions = as_array("positions", positions)
             if (self.positions.shape != (self.rows,) or self.positions.dtype.kind not in "iu"
                     or self.positions.min() < 0 or self.positions.max() > LARGEST_POSITION):
                 raise WorkloadError(f"positions must be {self.rows} integers from 0 to "

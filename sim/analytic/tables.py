@@ -15,6 +15,7 @@ from typing import Any
 
 from ... import workloads
 from ...rtl.design_fields import show, unknown_name
+from ...rtl.toml_file import read_toml
 from ..errors import OptionError
 
 __all__ = ["TABLES", "entry", "figure_text", "look_up", "table"]
@@ -90,11 +91,11 @@ def entry(kind: str, choice: str) -> Entry:
 def _read(path: str, kind: str) -> dict[str, Entry]:
     """The entries of a user's file; numbers at the top level are one entry."""
     try:
-        with open(path, "rb") as file:
-            document = tomllib.load(file)
+        document = read_toml(path)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise OptionError(f"{path}: cannot be read as a {TABLES[kind]}: {reason}") from None
+        article = "an" if TABLES[kind].startswith("e") else "a"
+        raise OptionError(f"{path}: cannot be read as {article} {TABLES[kind]}: {reason}") from None
     entries: dict[str, Entry] = {name: value for name, value in document.items()
                                  if isinstance(value, dict)}
     entries = entries or {os.path.basename(path): document}

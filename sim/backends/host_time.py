@@ -58,5 +58,5 @@ def _duration(seconds: float) -> str:
 
 
 def is_small(design: Design) -> bool:
-    """Whether level rtl is of practical speed: 100 cycles/s or more."""
+    """Whether backend pysim is of practical speed: 100 cycles/s or more."""
     return rtl_speed(design) >= 100

@@ -16,7 +16,7 @@ from ..errors import DeadlockError, OptionError
 from .flatten import flatten
 from .packing import pack_commands
 from .pysim_recording import PysimRecording
-from .run import Progress, RawRun, machine_size, watchdog_cycles
+from .run import Progress, RawRun, machine_size, settling_cycles, watchdog_cycles
 from .settled import SettledEngine
 from .watchdog import MOVES, describe_deadlock
 
@@ -86,6 +86,7 @@ class PysimMachine:
         self._write_memory(ctx, program)
         if program.preload:
             await self._phase(ctx, {"loader": program.preload}, None)
+            await ctx.delay(settling_cycles(self.design) * CLOCK_PERIOD)
         if self._recording is not None:
             self._recording.start()
         commands = {name: program.queue(name) for name in QUEUES}

@@ -10,7 +10,7 @@ from ...rtl.machine import QUEUES
 from ...rtl.memory_storage import line_bytes
 from ...workloads.program import Program
 
-__all__ = ["Progress", "RawRun", "machine_size", "watchdog_cycles"]
+__all__ = ["Progress", "RawRun", "machine_size", "settling_cycles", "watchdog_cycles"]
 
 #: Called now and then with: cycles so far, activation rows so far, activation rows of the run.
 Progress = Callable[[int, int, int], None]
@@ -44,6 +44,15 @@ def watchdog_cycles(design: Design) -> int:
     """
     return (10_000 + 2 * design.memory_latency_cycles + design.slot_rows
             + design.accumulator_rows)
+
+
+def settling_cycles(design: Design) -> int:
+    """Cycles after the preload until the array, too, is idle.
+
+    Weights that come first move on from the FIFO into the array by themselves, a row per cycle;
+    the end of the loads does not wait for them.
+    """
+    return 2 * design.rows + 64
 
 
 def machine_size(design: Design, program: Program) -> tuple[int, int]:

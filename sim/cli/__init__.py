@@ -1,6 +1,9 @@
 """The command `cubewave`."""
 
-from .group import CommandGroup
+from .interrupt import quiet_interrupt
+
+with quiet_interrupt():
+    from .group import CommandGroup
 
 __all__ = ["main"]
 

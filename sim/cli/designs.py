@@ -44,15 +44,24 @@ def command(name: str | None, as_json: bool) -> None:
             _print_design(console, name, designs[name])
 
 
+def _rtl_backend(design: Design) -> str | None:
+    """The backend that simulates the hardware of a design at a useful speed on this host."""
+    if is_small(design):
+        return "pysim"
+    from ..backends.compiled import find_compiler
+    return None if find_compiler() is None else "compiled"
+
+
 def _levels(design: Design) -> list[str]:
     """Levels that serve a design in practice; every level takes every design."""
-    return [level for level in LEVELS if level != "rtl" or is_small(design)]
+    return [level for level in LEVELS if level != "rtl" or _rtl_backend(design) is not None]
 
 
 def _entry(name: str, design: Design) -> dict[str, Any]:
     values = design.to_dict()
     return {
         "name": name, "summary": PRESETS[name].summary, "levels": _levels(design),
+        "rtl_backend": _rtl_backend(design),
         "macs_per_cycle": design.macs_per_cycle,
         "macs_per_second": design.macs_per_cycle * design.clock_hz,
         "fields": {field: {"value": values[field], "unit": spec.unit, "range": spec.range,
@@ -79,7 +88,7 @@ def _print_list(console: Console, designs: dict[str, Design]) -> None:
             f"{design.accumulator_banks}x{design.accumulator_rows}",
             "unlimited" if rate is None else number(rate),
             si(design.macs_per_cycle * design.clock_hz, "MAC/s"),
-            "yes" if "rtl" in _levels(design) else "slow")
+            _rtl_backend(design) or "slow")
     console.print(table)
     console.print()
     grid = Table.grid(padding=(0, 2))
@@ -89,9 +98,9 @@ def _print_list(console: Console, designs: dict[str, Design]) -> None:
         grid.add_row(name, Text(PRESETS[name].summary))
     console.print(grid)
     console.print()
-    console.print("rtl: whether the hardware itself is simulated at a useful speed; the large "
-                  "arrays are for --level cycle. `cubewave designs NAME` shows every field.",
-                  style="dim")
+    console.print("rtl: the backend that simulates the hardware itself at a useful speed on this "
+                  "host. compiled needs a C++ compiler; slow: there is none, so use --level cycle. "
+                  "`cubewave designs NAME` shows every field.", style="dim")
 
 
 def _print_design(console: Console, name: str, design: Design) -> None:

@@ -14,12 +14,12 @@ from ...rtl import DesignError
 from ...rtl.design_fields import unknown_name
 from ...workloads import WorkloadError
 from ..errors import DeadlockError, OptionError
+from .interrupt import INTERRUPTED, drop_unused
 
-__all__ = ["BAD_INPUT", "FAILED", "INTERRUPTED", "CommandGroup"]
+__all__ = ["BAD_INPUT", "FAILED", "CommandGroup"]
 
 FAILED = 1         # a check, or a deadlock
 BAD_INPUT = 2
-INTERRUPTED = 130
 
 
 def _fail(message: str) -> None:
@@ -60,12 +60,16 @@ class CommandGroup(click.Group):
                         ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in self._names and not args[0].startswith("-"):
             raise click.UsageError(unknown_name("command", args[0], self._names), ctx)
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            _refuse_repeats(command, rest, ctx)
+        return name, command, rest
 
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None,
              complete_var: str | None = None, standalone_mode: bool = True,
              windows_expand_args: bool = True, **extra: Any) -> Any:
         """Run a command and exit with its status."""
+        _check_streams()
         try:
             status = super().main(args, prog_name or "cubewave", complete_var,
                                   standalone_mode=False,
@@ -87,6 +91,7 @@ class CommandGroup(click.Group):
             _fail(str(error))
             status = FAILED
         except (click.Abort, KeyboardInterrupt):
+            drop_unused()
             click.echo("interrupted", err=True)
             status = INTERRUPTED
         except OSError as error:  # a full disk, or nobody reads stdout any more
@@ -97,6 +102,29 @@ class CommandGroup(click.Group):
                 _fail(f"{error.filename or 'output'}: cannot be written: {error.strerror}")
                 status = BAD_INPUT
         sys.exit(status)
+
+
+def _check_streams() -> None:
+    """Refuse a closed stdout, on which every command writes; a closed stderr drops messages."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")
+    if sys.stdout is None:
+        _fail("stdout is closed; to drop the output send it to /dev/null")
+        sys.exit(BAD_INPUT)
+
+
+def _refuse_repeats(command: click.Command, args: Sequence[str], parent: click.Context) -> None:
+    """Refuse an option of one value that is given twice, for one of them would be ignored."""
+    context = click.Context(command, parent)
+    try:
+        _values, _rest, order = command.make_parser(context).parse_args(list(args))
+    except click.UsageError:   # the command itself says so
+        return
+    single = [parameter.opts[-1] for parameter in order if isinstance(parameter, click.Option)
+              and not parameter.multiple and not parameter.is_flag]
+    for option in single:
+        if single.count(option) > 1:
+            raise OptionError(f"{option}: given more than once, but it takes one value")
 
 
 def _drop_stdout() -> None:

@@ -17,6 +17,7 @@ __all__ = ["Choice", "Number", "check_outputs", "energy_table", "given_parameter
            "load_design", "pairs", "vcd_options"]
 
 INTEGER = re.compile(r"[+-]?[0-9]{1,20}", re.ASCII)
+PRINTED = ("--json", "--csv")   # options whose file "-" is stdout
 CYCLES = re.compile(r"([0-9]{1,15}):([0-9]{1,15})", re.ASCII)
 
 
@@ -132,14 +133,16 @@ def check_outputs(outputs: dict[str, str | None], inputs: Iterable[str] = ()) ->
     Parameters
     ----------
     outputs : dict of str to (str or None)
-        Files by their option; None and "-" are not files.
+        Files by their option; None is no file, nor is "-" with an option of :data:`PRINTED`.
     inputs : iterable of str
         Files that the run reads.
     """
     taken = {os.path.realpath(path): "an input of the same command" for path in inputs}
     for option, path in outputs.items():
-        if path is None or path == "-":
+        if path is None or path == "-" and option in PRINTED:
             continue
+        if path == "-":
+            raise OptionError(f"{option} -: must be the name of a file")
         problem = taken.get(os.path.realpath(path)) or _unwritable(path, option.startswith("--vcd"))
         if problem:
             raise OptionError(f"{option} {path}: cannot be written: {problem}")

@@ -28,7 +28,8 @@ from ..result import Result
 from ..roofline import draw_run_roofline, run_point
 from ..simulation import BACKENDS, LEVELS, MESHES, TIMINGS, VcdOptions, Workload
 from ..study import STUDIES
-from .group import FAILED, INTERRUPTED
+from .group import FAILED
+from .interrupt import INTERRUPTED, drop_unused
 from .options import (
     Choice,
     Number,
@@ -119,7 +120,7 @@ designs` the presets and their fields.
 def command(context: click.Context, /, **options: Any) -> int:
     if options["study"] is not None:
         return run_study(context, options, _backend(
-            options["backend"], options["mesh"], options["rebuild"], None))
+            options["backend"], options["mesh"], options["rebuild"]))
     del options["study"]
     request = _check(**options)
     results, interrupted = _run(request)
@@ -188,6 +189,7 @@ def _run(request: _Request) -> tuple[list[Result | NetworkResult], bool]:
                     trace=request.trace if level == "cycle" else None,
                     output=request.output, progress=progress))
         except KeyboardInterrupt:
+            drop_unused()
             line = f"interrupted at level {level} after {progress.cycles:,} cycles"
             if level == "rtl" and request.vcd is not None and progress.cycles:
                 line += f"; the waveform up to there is {request.vcd.path}"

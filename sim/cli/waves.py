@@ -27,6 +27,8 @@ def command(file: str) -> None:
 
 def _check(file: str) -> None:
     """Refuse what is not a readable VCD."""
+    if os.path.exists(file) and not (os.path.isfile(file) or os.path.isdir(file)):
+        raise OptionError(f"{file}: not a regular file; expected a .vcd file")
     try:
         with open(file, "rb") as stream:
             start = stream.read(4096)

@@ -1,6 +1,5 @@
 """Records a run of a machine as a waveform."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,6 +14,7 @@ from .contents import Contents
 from .derived import Gauges, group_trace, status_comment, status_traces
 from .fields import Field
 from .hierarchy import Depth, MemoryTrace, Scope, Trace
+from .name_filter import NameFilter
 from .phases import Phases
 from .reader import HISTORY_COUNTERS, NEEDED, read_counters
 from .save_file import gtkw_path, write_gtkw
@@ -85,7 +85,7 @@ class Recorder:
         self.last = options.cycles[1] if options.cycles else None
         self.depth = Depth[options.depth.upper()]
         gtkw_path(options.path)  # refuses one that it would overwrite
-        self._filter = re.compile(options.signals or "")
+        self._filter = NameFilter(options.signals)
         self._file = VcdFile(
             options.path, clock_hz=design.clock_hz, first_cycle=self.first,
             comment=f"array {design.rows} x {design.cols}\nhandoff {design.handoff}\n"
@@ -130,7 +130,7 @@ class Recorder:
     def wants(self, scope: Scope, name: str) -> bool:
         """Whether the waveform shows a signal of this name."""
         full = ".".join((*scope, name))
-        return full in NEEDED or self._filter.search(full) is not None
+        return full in NEEDED or self._filter.search(full)
 
     def _number(self, scope, name, width):
         return self._file.number(scope, name, width) if self.wants(scope, name) else None

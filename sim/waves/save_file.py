@@ -59,9 +59,15 @@ def write_gtkw(vcd_path: str | os.PathLike[str], phases: Phases | None = None) -
     """
     vcd_path = os.fspath(vcd_path)
     header = read_header(vcd_path)
-    if phases is None:
-        phases = read_phases(vcd_path)
     path = gtkw_path(vcd_path)
+    try:
+        if phases is None:
+            phases = read_phases(vcd_path)
+        times, names = _time_range(vcd_path), _read_widths(vcd_path)
+    except OptionError:
+        raise
+    except (IndexError, KeyError, ValueError) as error:   # from wherever a number should stand
+        raise OptionError(f"{vcd_path}: not a valid VCD file: {error}") from None
     try:
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             save = GTKWSave(file)
@@ -71,8 +77,7 @@ def write_gtkw(vcd_path: str | os.PathLike[str], phases: Phases | None = None) -
             save.treeopen("machine.core")
             save.sst_expanded(False)
             save.signals_width(_NAMES_WIDTH)
-            _place(save, header.period, phases, *_time_range(vcd_path))
-            names = _read_widths(vcd_path)
+            _place(save, header.period, phases, *times)
             for group in GROUPS:
                 _write_group(save, group, names, phases.first_handoff is not None)
     except OSError as error:

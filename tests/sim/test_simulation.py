@@ -1,13 +1,22 @@
 """The function `simulate`: its options, and what it refuses."""
 
 import dataclasses
+import re
 
 import pytest
 
 import cubewave.sim
 from cubewave.rtl import Design
 from cubewave.sim import DeadlockError, OptionError, simulate
-from cubewave.workloads import Gemm, QProjection, Sequence
+from cubewave.workloads import (
+    Conv2d,
+    Gemm,
+    QProjection,
+    Residual,
+    Rope,
+    Sequence,
+    WorkloadError,
+)
 
 TINY = Design.preset("tiny")
 
@@ -26,6 +35,34 @@ def test_refusals(options, message, tmp_path, monkeypatch):
     with pytest.raises(OptionError, match=f"^{message}$"):
         simulate(TINY, QProjection(2, 3, 4), **options)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("design,workload,message", [
+    ("tiny", QProjection(2, 3, 4),
+     "design must be a Design, not 'tiny'; Design.preset('tiny') makes one"),
+    (None, QProjection(2, 3, 4), "design must be a Design, not None"),
+    (TINY, "gemm", "workload must be a workload such as QProjection(5, 9, 10), not 'gemm'"),
+    (TINY, Gemm, f"workload must be a workload such as QProjection(5, 9, 10), not {Gemm!r}"),
+])
+def test_names_and_classes_are_refused(design, workload, message):
+    for function in (simulate, cubewave.sim.network.run):
+        with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+            function(design, workload)
+
+
+@pytest.mark.parametrize("name,make", [
+    ("a", lambda lists: Gemm(lists, [[1], [1]])),
+    ("b", lambda lists: Gemm([[1, 1]], lists)),
+    ("bias", lambda lists: Gemm([[1, 1]], [[1], [1]], bias=lists)),
+    ("x", lambda lists: Conv2d([lists], [[[[1]]]])),
+    ("w", lambda lists: Conv2d([[[1]]], lists)),
+    ("positions", lambda lists: Rope([[1, 1]], positions=lists)),
+    ("y", lambda lists: Residual([[1, 1]], lists)),
+])
+def test_lists_of_unequal_lengths_are_refused_by_name(name, make):
+    with pytest.raises(WorkloadError, match=f"^{name} must be an array, not nested lists of "
+                                            f"unequal lengths$"):
+        make([[1, 2], [3]])
 
 
 def test_levels_agree():

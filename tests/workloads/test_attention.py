@@ -39,7 +39,10 @@ def real(result):
     ((ONE, ONE, ONE), {"heads": 0}, f"heads must be {INTEGER}, not 0"),
     ((ONE, ONE, ONE), {"kv_heads": True}, f"kv_heads must be {INTEGER}, not True"),
     ((ONE, ONE, ONE), {"rows_per_group": 0}, f"rows_per_group must be {INTEGER}, not 0"),
-    ((ONE, ONE, ONE), {"block_keys": 1.5}, f"block_keys must be {INTEGER}, not 1.5"),
+    ((ONE, ONE, ONE), {"block_keys": 1.5},
+     "block_keys must be an integer from 1 to 2, not 1.5"),
+    ((ONE, ONE, ONE), {"block_keys": 3},     # not taken for whole rows
+     "block_keys must be an integer from 1 to 2, not 3"),
     ((ONE, ONE, ONE), {"scale": 0}, "scale must be a number above 0, not 0"),
     ((ONE, ONE, ONE), {"scale": 10**309},
      f"scale must be a number above 0, not {10**309}"),
@@ -51,7 +54,11 @@ def real(result):
      "mask must be an array of bool of 2 rows and 2 keys, not int64 of shape (2, 2)"),
     ((ONE, ONE, ONE), {"mask": np.ones((2, 3), bool)},
      "mask must be an array of bool of 2 rows and 2 keys, not bool of shape (2, 3)"),
+    ((ONE, ONE, ONE), {"mask": [[True], [True, False]]},
+     "mask must be an array, not nested lists of unequal lengths"),
+    ((ONE, [[1, 2], [3]], ONE), {}, "k must be an array, not nested lists of unequal lengths"),
     ((ONE * np.nan, ONE, ONE), {}, "q must hold finite numbers"),
+    ((ONE, ONE, [[0.5, -np.inf]]), {}, "v must hold finite numbers"),
     ((ONE.astype(complex), ONE, ONE), {}, "q must hold integers or floats, not complex128"),
     ((np.full((1, 1), 2**64 - 1, np.uint64), [[1]], [[1]]), {},
      "q must be within the operand format, not beyond 62 bits"),
@@ -102,6 +109,15 @@ def test_refusals_of_random_attention(options, message):
      "operands overflow"),
     ({}, Attention(ONE, ONE, ONE, scale=1e5),
      "scale must be a number above 0 and at most 22713 for scores shifted by 0, not 100000.0"),
+    ({}, Attention(ONE * 1e300, ONE * 0.5, ONE),
+     "q up to 1e+300 and k up to 0.5 with scale = 0.707107 are beyond the softmax of this design: "
+     "a step of both would be a logit of 2.19e+295"),
+    ({}, Attention(ONE * 1e-300, ONE * 1e-300, ONE),
+     "q up to 1e-300 and k up to 1e-300 with scale = 0.707107 are beyond the softmax of this "
+     "design: a step of both would be a logit of 0"),
+    ({}, Attention(ONE * 0.5, ONE * 5e-324, ONE),
+     "k must be 0 or within the range of a float after division by 127, but its greatest magnitude "
+     "is 5e-324"),
     ({}, RandomAttention(2, 2, 2, scale=1e9),
      "scale = 1e+09 does not fit operands quantised for this design: of integers, scale must be a "
      "number above 0 and at most 22713 for scores shifted by 0, not 992001.984003968"),
@@ -167,7 +183,6 @@ def plan(rows, keys, head_dim=4, causal=False, design=TINY, **choices):
     ((8, 16), {"group_rows": 8}, (8, 16, False)),
     ((8, 16), {"block_keys": 5}, (8, 5, True)),
     ((8, 16), {"block_keys": 16}, (4, 16, False)),
-    ((8, 16), {"block_keys": 99}, (4, 16, False)),
     ((8, 510), {"group_rows": 1}, (1, 510, False)),
     ((8, 511), {"group_rows": 1}, (1, 508, True)),  # longer rows lose small probabilities
 ])

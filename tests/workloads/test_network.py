@@ -159,6 +159,33 @@ def test_progress_goes_over_all_runs():
     assert list(done) == sorted(done) and list(cycles) == sorted(cycles)
 
 
+def test_lines_about_the_backend_arrive_once(monkeypatch):
+    """They were lost, for the progress of a network had no `say`."""
+    def chosen(backend, *_arguments):
+        return dataclasses.replace(backend, name="pysim"), "note: chosen"
+
+    class Progress:
+        lines = []
+
+        def __call__(self, cycles, done, rows): ...
+
+        def say(self, line):
+            self.lines.append(line)
+
+    monkeypatch.setattr("cubewave.sim.backends.choice.Backend.choose", chosen)
+    assert len(simulate_network(TINY, network(), level="rtl", progress=Progress()).runs) > 1
+    assert Progress.lines == ["note: chosen"]
+
+
+@pytest.mark.parametrize("network,message", [
+    (QProjection(2, 2, 2), "network must be a Network, not <.*>; simulate runs one workload"),
+    ("topology", "workload must be a workload such as .*, not 'topology'"),
+])
+def test_only_networks_are_taken(network, message):
+    with pytest.raises(TypeError, match=f"^{message}$"):
+        simulate_network(TINY, network)
+
+
 def test_run_is_simulate_for_one_product():
     product = QProjection(2, 4, 4)
     assert run(TINY, product, level="cycle", output=False).cycles == simulate(

@@ -18,7 +18,7 @@ from ....workloads.program import Program
 from ...errors import DeadlockError
 from ...waves import Recorder
 from ..packing import pack_commands
-from ..run import Progress, RawRun, watchdog_cycles
+from ..run import Progress, RawRun, settling_cycles, watchdog_cycles
 from ..watchdog import describe_deadlock
 from .recording import CompiledSource, record
 from .shown import compiled_machine
@@ -96,6 +96,9 @@ class CompiledMachine:
             memory = self._write_memory(program)
             if program.preload:
                 self._phase({"loader": program.preload}, None, 0)
+                for _ in range(settling_cycles(self.design)):
+                    self._library.cubewave_begin_cycle(self._handle)
+                    self._library.cubewave_end_cycle(self._handle)
             commands = {name: program.queue(name) for name in QUEUES}
             record_run = None
             if recorder is not None:

@@ -30,9 +30,18 @@ def test_designs(cubewave):
     rows = {line.split()[0]: line.split() for line in text.splitlines() if line}
     for name in PRESETS:
         assert name in rows
-    assert "16x16   8/8/32   4x4 KiB      4 2x256       64   128 GMAC/s yes" in text
-    assert "256x256 8/8/32   24x1 MiB     4 2x2048   48.57 45.88 TMAC/s slow" in text
+    assert "16x16   8/8/32   4x4 KiB      4 2x256       64   128 GMAC/s pysim" in text
+    assert "256x256 8/8/32   24x1 MiB     4 2x2048   48.57 45.88 TMAC/s compiled" in text
     assert "…" not in text
+
+
+def test_large_arrays_are_slow_only_without_a_compiler(cubewave, monkeypatch):
+    monkeypatch.setattr("cubewave.sim.backends.compiled.find_compiler", lambda: None)
+    assert "48.57 45.88 TMAC/s slow\n" in printed(cubewave("designs"))
+    first, *_, tpu = (entry for entry in document_of(cubewave("designs", "--json"))["designs"]
+                      if entry["name"] in ("tiny", "tpu-v1"))
+    assert (first["rtl_backend"], first["levels"]) == ("pysim", list(LEVELS))
+    assert (tpu["rtl_backend"], tpu["levels"]) == (None, ["cycle", "analytic"])
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -51,7 +60,8 @@ def test_designs_as_json(cubewave):
         values = {name: field["value"] for name, field in entry["fields"].items()}
         assert Design.from_dict(values) == design
         assert entry["macs_per_second"] == design.rows * design.cols * design.clock_hz
-        assert set(entry["levels"]) <= set(LEVELS)
+        assert entry["levels"] == list(LEVELS)
+        assert entry["rtl_backend"] == ("pysim" if design.rows <= 16 else "compiled")
     one = document_of(cubewave("designs", "edge", "--json"))
     assert one["designs"] == [document["designs"][1]]
 

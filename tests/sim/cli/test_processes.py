@@ -100,6 +100,37 @@ def test_a_reader_that_leaves_is_no_error():
     assert run.wait(timeout=60) == 1
 
 
+def test_the_first_line_is_enough_for_head():
+    run = subprocess.run(["sh", "-c", '"$@" | head -1', "sh", *COMMAND, "run", "gemm"],
+                         env=environment(), text=True, timeout=60, capture_output=True)
+    assert run.stdout.startswith("gemm ") and run.stdout.count("\n") == 1
+    assert run.stderr == ""
+
+
+@pytest.mark.parametrize("closing,status,message", [
+    (">&-", 2, "error: stdout is closed; to drop the output send it to /dev/null\n"),
+    ("2>&-", 0, ""),
+])
+def test_closed_streams_are_no_tracebacks(closing, status, message):
+    run = subprocess.run(["sh", "-c", f'"$@" {closing}', "sh", *COMMAND, "run", "gemm"],
+                         env=environment(), text=True, timeout=60, capture_output=True)
+    assert (run.returncode, run.stderr) == (status, message)
+    assert run.stdout.endswith(" checks ok\n" if status == 0 else "")
+
+
+def test_ctrl_c_while_modules_are_loaded_is_one_line():
+    run = subprocess.Popen([sys.executable, "-X", "importtime", *COMMAND[1:], "run", "gemm"],
+                           env=environment(), text=True, stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE)
+    for line in run.stderr:
+        if line.endswith(" click.exceptions\n"):
+            break
+    run.send_signal(signal.SIGINT)
+    output, errors = run.communicate(timeout=60)
+    errors = [line for line in errors.splitlines() if not line.startswith("import time:")]
+    assert (run.returncode, output, errors) == (130, "", ["interrupted"])
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_a_full_disk_is_one_line():
     with open("/dev/full", "w") as full:

@@ -1,6 +1,7 @@
 """Compiled machines against pysim, over random designs and workloads."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -12,16 +13,26 @@ from cubewave.rtl import Design
 from cubewave.sim import DeadlockError, OptionError, simulate
 from cubewave.sim.backends.compiled import Variant, load_machine
 from cubewave.sim.backends.pysim import run_pysim
-from cubewave.workloads import QProjection
+from cubewave.sim.cycle import Durations, run_cycle_model
+from cubewave.workloads import QProjection, RandomConv2d
 from cubewave.workloads.attention import RandomAttention
 
 TINY = Design.preset("tiny")
 ANY = {"suppress_health_check": list(HealthCheck), "deadline": None,
        "phases": [Phase.generate]}    # shrinking would build many machines
 
+# A new design in every example; hypothesis's own generator would change the last one a little.
+MANY = settings(backend="hypothesis-urandom", **ANY)
+
 
 def assert_equal_runs(machine, program):
+    """Of the machine and pysim; the machine's."""
     expected, run = run_pysim(machine.design, program), machine.run(program)
+    assert_equal(run, expected)
+    return run
+
+
+def assert_equal(run, expected):
     assert dict(run.counters) == dict(expected.counters)
     assert run.overflow == expected.overflow
     assert len(run.outputs) == len(expected.outputs)
@@ -29,46 +40,65 @@ def assert_equal_runs(machine, program):
         np.testing.assert_array_equal(output, reference)
 
 
-def compare(data, mesh="kernel"):
+def compare(data, mesh="kernel", whole=True):
+    """Products on a random design: on the machine without what they do not need, in pysim, and,
+    if `whole`, on the machine with all its parts."""
     design = data.draw(designs())
-    machine = load_machine(design, Variant(mesh))
+    machine = load_machine(design, Variant(mesh, vector=False, windows=False))
+    full = load_machine(design, Variant(mesh)) if whole else None
     for choices in ({}, {}, {"a_resident": True, "dimensions": (1, 2)}):
         workload = data.draw(gemms(design, **choices))
         try:
             program = workload.program(design)
         except ValueError:      # A does not fit into the slots
             continue
-        assert_equal_runs(machine, program)
+        run = assert_equal_runs(machine, program)
+        if full is not None:
+            assert_equal(full.run(program), run)
 
 
 @pytest.mark.parametrize("part", range(4))
 def test_random_designs(part):
+    numbers = itertools.count()
+
     @seed(part)
     @settings(max_examples=4, database=None, **ANY)
     @given(st.data())
     def run(data):
-        compare(data)
+        compare(data, whole=next(numbers) == 1)
     run()
+
+
+@pytest.mark.parametrize("parts,workload", [
+    ({"windows": False}, RandomAttention(3, 5, 4, seed=2)),
+    ({"vector": False}, RandomConv2d(5, 6, 3, filters=4, kernel=(3, 2), seed=1)),
+], ids=lambda value: "-".join(value) if isinstance(value, dict) else "")
+def test_a_machine_without_what_a_program_does_not_need(parts, workload):
+    program = workload.program(TINY)
+    run = assert_equal_runs(load_machine(TINY, Variant(**parts)), program)
+    assert_equal(load_machine(TINY).run(program), run)
 
 
 @settings(max_examples=4, derandomize=True, **ANY)
 @given(st.data())
 def test_random_designs_with_the_mesh_as_a_netlist(data):
-    compare(data, "netlist")
+    compare(data, "netlist", whole=False)
 
 
 @pytest.mark.long
-@settings(max_examples=180, **ANY)
+@pytest.mark.parametrize("part", range(18))     # together 180 designs
+@settings(MANY, max_examples=10)
 @given(st.data())
-def test_many_random_designs(data):
-    compare(data)
+def test_many_random_designs(part, data):
+    compare(data, whole=part % 2 == 0)
 
 
 @pytest.mark.long
-@settings(max_examples=20, **ANY)
+@pytest.mark.parametrize("part", range(4))      # together 20 designs
+@settings(MANY, max_examples=5)
 @given(st.data())
-def test_many_random_designs_with_the_mesh_as_a_netlist(data):
-    compare(data, "netlist")
+def test_many_random_designs_with_the_mesh_as_a_netlist(part, data):
+    compare(data, "netlist", whole=False)
 
 
 ATTENTIONS = {
@@ -77,7 +107,7 @@ ATTENTIONS = {
         {"rows": 5, "keys": 7, "head_dim": 3, "causal": True}),
     "two units": ({"vector_units": 2, "lanes": 8, "sfu_lanes": 1, "accumulator_bits": 40},
                   {"rows": 3, "keys": 9, "head_dim": 5, "heads": 2, "kv_heads": 1}),
-    "one lane": ({"lanes": 1, "sfu_lanes": 5, "cols": 3, "score_bits": 16},
+    "one lane": ({"lanes": 1, "sfu_lanes": 5, "cols": 3, "score_bits": 16, "weight_fifo_depth": 1},
                  {"rows": 2, "keys": 5, "head_dim": 4, "block_keys": 2}),
 }
 
@@ -88,6 +118,14 @@ def test_attention(name):
     machine = load_machine(dataclasses.replace(TINY, **fields))
     for number in range(2):
         assert_equal_runs(machine, RandomAttention(**sizes, seed=number).program(machine.design))
+
+
+def test_the_array_is_idle_when_a_run_with_resident_weights_begins():
+    """The first tile was still on its way into the array, and its rows were counted."""
+    design = dataclasses.replace(TINY, **ATTENTIONS["one lane"][0])
+    program = RandomAttention(2, 5, 4, resident=True).program(design)
+    run = load_machine(design).run(program)
+    assert run.counters == run_cycle_model(program, Durations.rtl(design)).counters
 
 
 @pytest.mark.parametrize("queue,field,waits", [
