@@ -24,6 +24,7 @@ from .compiler import BuildError, Compiler, last_lines, run_yosys, runtime_folde
 from .conversions import replace_conversions
 from .memories import replace_memories
 from .pieces import split_signals
+from .runtime import write_runtime
 from .sources import source_folder
 from .split_eval import split_eval
 from .stand_ins import StandIns
@@ -129,7 +130,7 @@ def write_sources(machine: Machine, watched: Watched, mesh: str, folder: Path,
     generated = (folder / "machine.cc").read_text(encoding="utf-8")
     delta = int("bool converged = false" in generated)
     (folder / "machine.cc").write_text(split_eval(generated), encoding="utf-8")
-    _write_runtime(folder)
+    write_runtime(folder)
     source = source_folder()
     (folder / "kernel.h").write_bytes((source / "kernel.h").read_bytes())
     (folder / "stand_ins.inc").write_text(stand_ins.cxx(), encoding="utf-8")
@@ -147,16 +148,6 @@ def write_sources(machine: Machine, watched: Watched, mesh: str, folder: Path,
         (source / "driver.cc").read_text(encoding="utf-8")]), encoding="utf-8")
     if stand_ins.kernel is not None:
         (folder / "kernel.cc").write_text(stand_ins.kernel, encoding="utf-8")
-
-
-def _write_runtime(folder: Path) -> None:
-    """CXXRTL's header, in which a value of no bits has no data, although shifts and memory
-    addresses read its first chunk: here it has one, which is 0."""
-    header = (runtime_folder() / "cxxrtl" / "cxxrtl.h").read_text(encoding="utf-8")
-    (folder / "cxxrtl").mkdir()
-    (folder / "cxxrtl" / "cxxrtl.h").write_text(header.replace(
-        "chunk::type data[chunks] = {};", "chunk::type data[chunks ? chunks : 1] = {};"),
-        encoding="utf-8")
 
 
 def _convert(fragment: Fragment, ports: dict[str, Any]) -> str:
