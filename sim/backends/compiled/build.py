@@ -130,7 +130,7 @@ def write_sources(machine: Machine, watched: Watched, mesh: str, folder: Path,
     generated = (folder / "machine.cc").read_text(encoding="utf-8")
     delta = int("bool converged = false" in generated)
     (folder / "machine.cc").write_text(split_eval(generated), encoding="utf-8")
-    write_runtime(folder)
+    write_runtime(folder, delta=bool(delta))
     source = source_folder()
     (folder / "kernel.h").write_bytes((source / "kernel.h").read_bytes())
     (folder / "stand_ins.inc").write_text(stand_ins.cxx(), encoding="utf-8")

@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from amaranth.hdl import Fragment, Signal, Value
+from amaranth.lib import data
 
 from ....rtl import Design
+from ....rtl.commands import request_layout
 from ....rtl.handoff_formats import ProbabilityFormat, ScoreFormat
+from ....rtl.memory_mover import MemoryMover
 from ....rtl.store import StoreUnit
 from ....rtl.vector_commands import vector_element_bits
 from ....rtl.vector_fill import VectorFill
@@ -24,6 +27,7 @@ def replace_conversions(top: Fragment, design: Design) -> Iterator[Box]:
     """Replace conversions in an elaborated machine; the boxes in their places, each once."""
     formats: dict[type, Box] = {}
     pending: list[Any] = [top]
+    masks = 0
     while pending:
         fragment = pending.pop()
         for place, (inner, name, src_loc) in enumerate(fragment.subfragments):
@@ -39,6 +43,9 @@ def replace_conversions(top: Fragment, design: Design) -> Iterator[Box]:
                 yield _fill(component, inner)
             elif isinstance(component, StoreUnit):
                 yield _store(component, inner, design)
+            elif isinstance(component, MemoryMover):
+                masks += 1
+                yield _mask(inner, design, f"cubewave_row_mask_{masks}")
             pending.append(inner)
 
 
@@ -92,6 +99,24 @@ def _fill(component, fragment):
         f"kernel_resize(bytes(p_data.next.data), {len(elements) // cols}, bytes(p_row.data), "
         "8 * size, count);"])
     fragment.add_subfragment(box.instance(ports), "load_data")
+    return box
+
+
+def _mask(fragment, design, name):
+    """The bits of a row that are real, for whole bytes: a register."""
+    local = {signal.name: signal for domain in ("comb", "sync")
+             for statement in fragment.statements[domain] for signal in statement._lhs_signals()}
+    mask = local["row_mask"]
+    _take_over(fragment, "sync", mask)
+    request = data.View(request_layout(design, "load"), local["current"])
+    ports = {"reads": local["reads"], "bytes": Value.cast(request.bytes_per_row), "mask": mask}
+    box = Box.of(name, ports, {"mask"}, [
+        "if (!p_reads.data[0]) return true;",
+        f"const auto size = std::min<uint64_t>(number(p_bytes), {-(-len(mask) // 8)});",
+        "memset(p_mask.next.data, 0xff, size);",
+        "memset(bytes(p_mask.next.data) + size, 0, sizeof p_mask.next.data - size);",
+        "p_mask.next.data[p_mask.next.chunks - 1] &= p_mask.next.msb_mask;"])
+    fragment.add_subfragment(box.instance(ports), "row_mask")
     return box
 
 

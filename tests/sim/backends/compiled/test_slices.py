@@ -86,10 +86,11 @@ def test_slices_and_concatenations_equal_integers(tmp_path):
         for check in (read_slice, write_slice, concatenate):
             for _ in range(3):
                 check(code, width)
-    write_runtime(tmp_path)
+    write_runtime(tmp_path, delta=True)
     (tmp_path / "slices.cc").write_text("\n".join([HEAD, *code.lines, "}\n"]), encoding="utf-8")
     process = find_compiler().start(
-        ["-std=c++17", "-O0", "-w", "-I.", f"-I{runtime_folder()}", "slices.cc", "-o", "slices"], tmp_path)
+        ["-std=c++17", "-O0", "-w", "-I.", f"-I{runtime_folder()}", "slices.cc", "-o", "slices"],
+        tmp_path)
     output, _ = process.communicate()
     assert process.returncode == 0, output
     shown = subprocess.run([tmp_path / "slices"], text=True, capture_output=True, check=True)
