@@ -38,7 +38,7 @@ CHUNK = 256            # cycles between looks at the watchdog, as in pysim
 COMMANDS = 1 << 20     # that a program can have: only the width of its length depends on it
 LINES = 1 << 10        # of the storage's netlist, which is not used
 COMMON = ("-std=c++17", "-fPIC", "-fno-exceptions", "-DNDEBUG", "-w")
-MACHINE_FLAGS = ("-O2", "-fno-tree-vectorize")
+MACHINE_FLAGS = ("-O2", "-march=native")
 KERNEL_FLAGS = ("-O3", "-march=native")
 
 
