@@ -28,6 +28,7 @@ from .compiler import BuildError, Compiler, last_lines, run_yosys, runtime_folde
 from .conversions import replace_conversions
 from .memories import replace_memories
 from .pieces import split_signals
+from .runtime import write_runtime
 from .shown import STORAGE, compiled_machine, shown_signals, write_places
 from .sources import source_folder
 from .split_eval import split_eval
@@ -40,7 +41,7 @@ __all__ = ["CHUNK", "LIBRARY", "build_key", "build_library", "compile_sources", 
 LIBRARY = "machine.so"
 CHUNK = 256            # cycles between looks at the watchdog, as in pysim
 COMMON = ("-std=c++17", "-fPIC", "-fno-exceptions", "-DNDEBUG", "-w")
-MACHINE_FLAGS = ("-O2", "-fno-tree-vectorize")
+MACHINE_FLAGS = ("-O2", "-march=native")
 KERNEL_FLAGS = ("-O3", "-march=native")
 
 
@@ -120,8 +121,9 @@ def write_sources(machine: Machine, watched: Watched, variant: Variant, folder: 
     (folder / "machine.il").write_text(stand_ins.rtlil() + text, encoding="utf-8")
     run_yosys("read_rtlil machine.il\nwrite_cxxrtl -g0 machine.cc\n", folder)
     generated = (folder / "machine.cc").read_text(encoding="utf-8")
+    delta = "bool converged = false" in generated
     (folder / "machine.cc").write_text(split_eval(generated), encoding="utf-8")
-    _write_runtime(folder)
+    write_runtime(folder, delta=delta)
     (folder / "stand_ins.inc").write_text(stand_ins.cxx(), encoding="utf-8")
     (folder / "watched.inc").write_text("".join(
         f"CUBEWAVE_WATCH({mangle(name)}, {-(-len(signal) // 32)})\n"
@@ -132,7 +134,7 @@ def write_sources(machine: Machine, watched: Watched, variant: Variant, folder: 
     _write_driver(folder, {
         "WATCHED": len(names), "MOVES": len(MOVES), "CHUNK": CHUNK, "COUNT": COUNT_PLACE,
         "STORAGE": f"{STORAGE}u", "LINE": line_bytes(machine.core.design),
-        "DELTA": int("bool converged = false" in generated), "QUEUES": len(QUEUES),
+        "DELTA": int(delta), "QUEUES": len(QUEUES),
         "QUEUE_LIST": '"queues.inc"', "STAND_INS": '"stand_ins.inc"',
         "WATCH_LIST": '"watched.inc"'})
     if stand_ins.kernel is not None:
@@ -162,16 +164,6 @@ def _write_driver(folder: Path, definitions: dict[str, Any]) -> None:
         '#include "machine.cc"\n#include "kernel.h"\n',
         *(f"#define CUBEWAVE_{name} {value}\n" for name, value in definitions.items()),
         (source / "driver.cc").read_text(encoding="utf-8")]), encoding="utf-8")
-
-
-def _write_runtime(folder: Path) -> None:
-    """CXXRTL's header, in which a value of no bits has no data, although shifts and memory
-    addresses read its first chunk: here it has one, which is 0."""
-    header = (runtime_folder() / "cxxrtl" / "cxxrtl.h").read_text(encoding="utf-8")
-    (folder / "cxxrtl").mkdir()
-    (folder / "cxxrtl" / "cxxrtl.h").write_text(header.replace(
-        "chunk::type data[chunks] = {};", "chunk::type data[chunks ? chunks : 1] = {};"),
-        encoding="utf-8")
 
 
 def _convert(fragment: Fragment, ports: dict[str, Any]) -> str:

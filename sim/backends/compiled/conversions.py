@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from amaranth.hdl import Fragment, Signal, Value
+from amaranth.lib import data
 
 from ....rtl import Design
+from ....rtl.commands import request_layout
 from ....rtl.handoff_formats import ProbabilityFormat, ScoreFormat
+from ....rtl.memory_mover import MemoryMover
 from ....rtl.store import StoreUnit
 from ....rtl.vector_commands import vector_element_bits
 from ....rtl.vector_fill import VectorFill
@@ -24,6 +27,7 @@ def replace_conversions(top: Fragment, design: Design) -> Iterator[Box]:
     """Replace conversions in an elaborated machine; the boxes in their places, each once."""
     formats: dict[type, Box] = {}
     pending: list[Any] = [top]
+    movers = 0
     while pending:
         fragment = pending.pop()
         for place, (inner, name, src_loc) in enumerate(fragment.subfragments):
@@ -39,6 +43,9 @@ def replace_conversions(top: Fragment, design: Design) -> Iterator[Box]:
                 yield _fill(component, inner)
             elif isinstance(component, StoreUnit):
                 yield _store(component, inner, design)
+            elif isinstance(component, MemoryMover):
+                movers += 1
+                yield from _rows(component, inner, design, movers)
             pending.append(inner)
 
 
@@ -95,11 +102,62 @@ def _fill(component, fragment):
     return box
 
 
+def _signals(fragment):
+    """The signals that a fragment drives, by name."""
+    return {signal.name: signal for domain in ("comb", "sync")
+            for statement in fragment.statements[domain] for signal in statement._lhs_signals()}
+
+
+def _rows(component, fragment, design, number):
+    """The mask of a mover's rows, and rows that are put together from segments of windows."""
+    local = _signals(fragment)
+    yield _row_mask(fragment, local, design, f"cubewave_row_mask_{number}")
+    if "row_0" in local:
+        yield _window_rows(component, fragment, local, f"cubewave_window_row_{number}")
+
+
+def _row_mask(fragment, local, design, name):
+    """The bits of a row that are real, for whole bytes: a register."""
+    mask = local["row_mask"]
+    _take_over(fragment, "sync", mask)
+    request = data.View(request_layout(design, "load"), local["current"])
+    ports = {"reads": local["reads"], "bytes": Value.cast(request.bytes_per_row), "mask": mask}
+    box = Box.of(name, ports, {"mask"}, [
+        "if (!p_reads.data[0]) return true;",
+        f"const auto size = std::min<uint64_t>(number(p_bytes), {-(-len(mask) // 8)});",
+        "memset(p_mask.next.data, 0xff, size);",
+        "memset(bytes(p_mask.next.data) + size, 0, sizeof p_mask.next.data - size);",
+        "p_mask.next.data[p_mask.next.chunks - 1] &= p_mask.next.msb_mask;"])
+    fragment.add_subfragment(box.instance(ports), "row_mask")
+    return box
+
+
+def _window_rows(component, fragment, local, name):
+    """What has been read of a row of windows, byte by byte; one box for every lane."""
+    element = local["element"]
+    for lane, data_ in enumerate(component.data):
+        row = local[f"row_{lane}"]
+        _take_over(fragment, "comb", row)
+        ports = {"element": element, "mask": local["mask"], "continues": local["continues"],
+                 "real": local[f"real_{lane}"], "before": local[f"before_{lane}"],
+                 "data": Value.cast(data_)[:len(row)], "row": row}
+        setup, body = _memo(ports, {"row"})
+        box = Box.of(name, ports, {"row"}, [
+            *body, "const bool real = p_real.data[0], continues = p_continues.data[0];",
+            "const uint8_t *data = bytes(p_data.data), *before = bytes(p_before.data);",
+            "const uint8_t *element = bytes(p_element.data);",
+            f"for (int i = 0; i < {len(row) // 8}; i++) {{",
+            f"  const uint8_t byte = real ? data[i] : element[i % {len(element) // 8}];",
+            "  bytes(p_row.next.data)[i] = (p_mask.data[i / 32] >> (i % 32) & 1 ? byte : 0)"
+            " | (continues ? before[i] : 0);", "}"], clocked=False, setup=setup)
+        fragment.add_subfragment(box.instance(ports), f"row_{lane}_data")
+    return box
+
+
 def _store(component, fragment, design):
     """The bytes of a row that is stored: accumulators or elements of the vector unit."""
     data = Value.cast(component.write.payload.data)
-    local = {signal.name: signal for statement in fragment.statements["sync"]
-             for signal in statement._lhs_signals()}
+    local = _signals(fragment)
     row = Signal(len(data), name="row_data")
     _take_over(fragment, "comb", data)
     fragment.add_statements("comb", data.eq(row))

@@ -48,55 +48,66 @@ static inline uint32_t kernel_bits(const uint8_t *from, int first, int width) {
   return static_cast<uint32_t>(bits >> (first % 8) & ((1ull << width) - 1));
 }
 
+// As `kernel_bits`, up to 57 bits of `size` bytes; the bits above are anything.
+static inline uint64_t kernel_word(const uint8_t *from, uint64_t first, uint64_t size) {
+  const uint64_t byte = first / 8;
+  uint64_t bits = 0;
+  if (byte + 8 <= size) memcpy(&bits, from + byte, 8);
+  else memcpy(&bits, from + byte, size - byte);
+  return bits >> (first % 8);
+}
+
+// Writes values one behind another, packed, from a byte on.
+struct KernelPacker {
+  uint8_t *to;
+  uint128_t pending = 0;
+  int filled = 0;
+
+  // The lowest `width` bits, 64 at most.
+  void put(uint64_t value, int width) {
+    pending |= static_cast<uint128_t>(value & ~0ull >> (64 - width)) << filled;
+    filled += width;
+    if (filled < 64) return;
+    memcpy(to, &pending, 8);
+    to += 8;
+    pending >>= 64;
+    filled -= 64;
+  }
+  // Bits of the last byte behind the last value stay as they are.
+  void end() {
+    if (filled % 8)
+      pending |= static_cast<uint128_t>(to[filled / 8] >> (filled % 8)) << filled;
+    memcpy(to, &pending, (filled + 7) / 8);
+  }
+};
+
 // Signed values of `width` bits, from packed bits.
 template <typename Word>
 static inline void kernel_unpack(Word *to, const uint8_t *from, int count, int width) {
-  const uint64_t sign = 1ull << (width - 1);
-  const auto extend = [&](uint64_t bits) { return static_cast<Word>((bits ^ sign) - sign); };
+  const uint64_t size = (static_cast<uint64_t>(count) * width + 7) / 8;
   if (width == 8 * static_cast<int>(sizeof(Word))) {
     memcpy(to, from, count * sizeof(Word));
-  } else if (width % 8 == 0) {
-    for (int i = 0; i < count; i++, from += width / 8) {
-      uint64_t bits = 0;
-      memcpy(&bits, from, width / 8);
-      to[i] = extend(bits);
-    }
-  } else {
-    for (int i = 0; i < count; i++) {
-      const uint64_t first = static_cast<uint64_t>(i) * width;
-      uint64_t bits = 0;
-      for (uint64_t byte = first / 8; 8 * byte < first + width; byte++) {
-        const int place = static_cast<int>(8 * byte) - static_cast<int>(first);
-        bits |= place < 0 ? static_cast<uint64_t>(from[byte]) >> -place
-                          : static_cast<uint64_t>(from[byte]) << place;
-      }
-      to[i] = extend(bits & (sign - 1 + sign));
-    }
+    return;
+  }
+  for (int i = 0; i < count; i++) {
+    const uint64_t first = static_cast<uint64_t>(i) * width;
+    uint64_t bits = kernel_word(from, first, size);
+    if (width > 57 && first / 8 + 8 < size)
+      bits |= static_cast<uint64_t>(from[first / 8 + 8]) << 1 << (63 - first % 8);
+    to[i] = static_cast<Word>(static_cast<int64_t>(bits << (64 - width)) >> (64 - width));
   }
 }
 
-// The lowest `width` bits of every value, packed; nothing after the last byte is written.
+// The lowest `width` bits of every value, packed; nothing after the last bit is written.
 template <typename Word>
 static inline void kernel_pack(uint8_t *to, const Word *from, int count, int width) {
-  const uint64_t mask = (1ull << (width - 1)) - 1 + (1ull << (width - 1));
   if (width == 8 * static_cast<int>(sizeof(Word))) {
     memcpy(to, from, count * sizeof(Word));
-  } else if (width % 8 == 0) {
-    for (int i = 0; i < count; i++, to += width / 8) {
-      const auto bits = static_cast<uint64_t>(from[i]);
-      memcpy(to, &bits, width / 8);
-    }
-  } else {
-    memset(to, 0, (static_cast<uint64_t>(count) * width + 7) / 8);
-    for (int i = 0; i < count; i++) {
-      const uint64_t first = static_cast<uint64_t>(i) * width;
-      const uint64_t bits = static_cast<uint64_t>(from[i]) & mask;
-      for (uint64_t byte = first / 8; 8 * byte < first + width; byte++) {
-        const int place = static_cast<int>(8 * byte) - static_cast<int>(first);
-        to[byte] |= static_cast<uint8_t>(place < 0 ? bits << -place : bits >> place);
-      }
-    }
+    return;
   }
+  KernelPacker packer{to};
+  for (int i = 0; i < count; i++) packer.put(static_cast<uint64_t>(from[i]), width);
+  packer.end();
 }
 
 // As `kernel_bits`, up to 57 bits.
@@ -128,7 +139,15 @@ static inline void kernel_put(uint8_t *to, int first, int width, uint64_t value)
 // Packed signed values of `from_width` bits as ones of `to_width` bits; both at most 57.
 static inline void kernel_resize(uint8_t *to, int to_width, const uint8_t *from, int from_width,
                                  int count) {
-  for (int i = 0; i < count; i++)
-    kernel_put(to, i * to_width, to_width,
-               static_cast<uint64_t>(kernel_signed(from, i * from_width, from_width)));
+  const uint64_t size = (static_cast<uint64_t>(count) * from_width + 7) / 8;
+  if (to_width == from_width && size * 8 == static_cast<uint64_t>(count) * from_width) {
+    memcpy(to, from, size);
+    return;
+  }
+  KernelPacker packer{to};
+  for (int i = 0; i < count; i++) {
+    const uint64_t bits = kernel_word(from, static_cast<uint64_t>(i) * from_width, size);
+    packer.put(static_cast<int64_t>(bits << (64 - from_width)) >> (64 - from_width), to_width);
+  }
+  packer.end();
 }
