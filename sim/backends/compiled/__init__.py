@@ -22,11 +22,13 @@ __all__ = ["BuildError", "CompiledMachine", "Variant", "find_compiler", "is_buil
 def is_built(design: Design, mesh: str = "kernel", depth: Depth | None = None) -> bool:
     """Whether the cache has a compiled machine of a design."""
     compiler = find_compiler()
-    parts = (False, True) if depth is None else (True,)
-    return compiler is not None and any(
-        Cache(cache_folder()).has(build_key(design, Variant(mesh, vector, windows, depth),
-                                            compiler))
-        for vector in parts for windows in parts)
+    if compiler is None:
+        return False
+    variants = (Variant(mesh, vector, windows, depth, lanes) for vector in (False, True)
+                for windows in (False, True) for lanes in ((False,) if depth is None else
+                                                           (False, True)))
+    cache = Cache(cache_folder())
+    return any(cache.has(build_key(design, variant, compiler)) for variant in variants)
 
 
 def load_machine(design: Design, variant: Variant | None = None, *, rebuild: bool = False,
