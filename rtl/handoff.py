@@ -10,7 +10,6 @@ from .handoff_formats import ProbabilityFormat, ScoreFormat
 from .stand_in import left_out
 from .status import HandoffStatus
 from .vector_commands import (
-    SHIFT_BITS,
     Direction,
     handoff_layout,
     matrix_pieces,
@@ -68,10 +67,10 @@ class HandoffUnit(wiring.Component):
     read, release : Out(1), bank, row : Out
         Read an accumulator row; the bank is free after this cycle.
     data : In(ArrayLayout(accumulator, cols))
-        The row read in the cycle before.
+        The row read `Accumulators.LATENCY` cycles before.
     vector_read, vector_write : Out(1), vector_..., vector_read_... : Out
-        Access to the vector slots; the elements of `vector_read_data` were read in the cycle
-        before.
+        Access to the vector slots; the elements of `vector_read_data` were read
+        `VectorStorage.LATENCY` cycles before.
     vector_take, vector_filled, vector_use : Out(1), vector_..._slot : Out
         Hand-shakes of the vector slots.
     operand_write : Out(matrix_pieces), operand_slot, operand_row, operand_data : Out
@@ -84,7 +83,7 @@ class HandoffUnit(wiring.Component):
     status : Out(HandoffStatus)
     """
 
-    LATENCY = 2     # cycles from a beat to its write at the destination
+    LATENCY = 4     # cycles from a beat to its write at the destination
     TURNAROUND = 2  # cycles between both halves of a staged transfer
 
     def __init__(self, *, design):
@@ -266,7 +265,7 @@ class HandoffUnit(wiring.Component):
             ]
 
     def _elaborate_data(self, m, beat, to_matrix, second):
-        """Reads the beat, converts it in the next cycle and writes it in the one after."""
+        """Reads the beat; what comes is registered, converted, and written in the last cycle."""
         design, transfer = self._design, self.i.payload
         first = beat["valid"] & ~second
         m.d.comb += [
@@ -277,64 +276,59 @@ class HandoffUnit(wiring.Component):
             self.vector_read_unit.eq(beat["unit"]),
             self.vector_read_address.eq(beat["vector_address"]),
         ]
-        place = data.StructLayout({
-            "to_matrix": 1, "second": 1, "slot": transfer.slot.shape(),
-            "buffer": transfer.buffer.shape(), "piece_pitch": transfer.piece_pitch.shape(),
-            "matrix_row": beat["matrix_row"].shape(),
-            "vector_address": beat["vector_address"].shape(), "unit": beat["unit"].shape(),
-            "count": beat["count"].shape(), "place": beat["place"].shape()})
-        reading = Signal(place)
-        writing = Signal(place)
-        read_valid = Signal()
-        write_valid = Signal()
-        shift = Signal(SHIFT_BITS)
-        narrow = Signal()
+        values = {"valid": beat["valid"], "to_matrix": to_matrix, "second": second,
+                  "slot": transfer.slot, "buffer": transfer.buffer,
+                  "piece_pitch": transfer.piece_pitch, "shift": transfer.shift,
+                  "narrow": transfer.narrow, **{name: beat[name] for name in (
+                      "matrix_row", "vector_address", "unit", "count", "place")}}
+        place = data.StructLayout({name: Value.cast(value).shape()
+                                   for name, value in values.items()})
+        # The beat of each of the cycles before.
+        stages = [Signal(place, name=name) for name in ("read", "shifting", "rounding", "writing")]
+        row, elements = Signal.like(self.data), Signal.like(self.vector_read_data)
+        m.d.sync += stages[0].eq(Cat(values.values()))
+        m.d.sync += [target.eq(source) for source, target in zip(stages, stages[1:])]
+        read, shifting, rounding, writing = stages
+        with m.If(read.valid):
+            m.d.sync += row.eq(self.data)
+        with m.If(shifting.valid):
+            m.d.sync += elements.eq(self.vector_read_data)
         word = Signal(exchange_bits(design))
-        m.d.sync += [read_valid.eq(beat["valid"]), write_valid.eq(read_valid)]
-        with m.If(beat["valid"]):
-            m.d.sync += [
-                reading.to_matrix.eq(to_matrix), reading.second.eq(second),
-                reading.slot.eq(transfer.slot), reading.buffer.eq(transfer.buffer),
-                reading.piece_pitch.eq(transfer.piece_pitch),
-                shift.eq(transfer.shift), narrow.eq(transfer.narrow),
-                *(reading[name].eq(beat[name]) for name in (
-                    "matrix_row", "vector_address", "unit", "count", "place")),
-            ]
-        source = Mux(reading.to_matrix, self._probabilities(m, reading.count, narrow),
-                     self._scores(m, shift, narrow))
+        source = Mux(rounding.to_matrix, self._probabilities(m, elements, rounding),
+                     self._scores(m, row, shifting))
         arrives = Signal()       # the beat written in this cycle reaches its destination
-        m.d.comb += arrives.eq(write_valid & (writing.second | (not self._staged)))
+        m.d.comb += arrives.eq(writing.valid & (writing.second | (not self._staged)))
         if self._staged:
             m.submodules.exchange = exchange = Exchange(design=design)
             m.d.comb += [
-                exchange.read.eq(beat["valid"] & second),
-                exchange.read_place.eq(beat["place"]),
-                exchange.write.eq(write_valid & ~writing.second),
+                exchange.read.eq(shifting.valid & shifting.second),
+                exchange.read_place.eq(shifting.place),
+                exchange.write.eq(writing.valid & ~writing.second),
                 exchange.write_place.eq(writing.place),
                 exchange.data.eq(word),
             ]
-            source = Mux(reading.second, exchange.o, source)
-        with m.If(read_valid):
-            m.d.sync += [writing.eq(reading), word.eq(source)]
+            source = Mux(rounding.second, exchange.o, source)
+        with m.If(rounding.valid):
+            m.d.sync += word.eq(source)
         self._write(m, arrives, writing, word)
 
-    def _scores(self, m, shift, narrow):
-        """The accumulator row that was read, converted."""
+    def _scores(self, m, row, beat):
+        """The accumulator row of a beat, converted; there in the next cycle."""
         scores = []
         for col in range(self._design.cols):
             m.submodules[f"score_{col}"] = score = ScoreFormat(design=self._design)
-            m.d.comb += [score.i.eq(self.data[col]), score.shift.eq(shift),
-                         score.narrow.eq(narrow)]
+            m.d.comb += [score.i.eq(row[col]), score.shift.eq(beat.shift),
+                         score.narrow.eq(beat.narrow)]
             scores.append(score.o)
         return Cat(*scores)
 
-    def _probabilities(self, m, count, narrow):
-        """The vector elements that were read, converted; 0 beyond `count`."""
+    def _probabilities(self, m, elements, beat):
+        """The vector elements of a beat, converted; 0 beyond its `count`."""
         activations = []
         for place in range(matrix_beat(self._design)):
             m.submodules[f"probability_{place}"] = code = ProbabilityFormat(design=self._design)
-            m.d.comb += [code.i.eq(self.vector_read_data[place]), code.narrow.eq(narrow)]
-            activations.append(Mux(count > place, code.o, 0))
+            m.d.comb += [code.i.eq(elements[place]), code.narrow.eq(beat.narrow)]
+            activations.append(Mux(beat.count > place, code.o, 0))
         return Cat(*activations)
 
     def _write(self, m, arrives, writing, word):

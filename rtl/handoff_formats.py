@@ -30,7 +30,7 @@ def convert_probability(design, element, narrow=0):
 class ScoreFormat(wiring.Component):
     """An accumulator divided by 2**`shift`, rounded half up, and with `narrow` saturated.
 
-    Combinational. With `narrow` the result has `score_bits`, the least number left out.
+    Latency `LATENCY`. With `narrow` the result has `score_bits`, the least number left out.
 
     Parameters
     ----------
@@ -42,6 +42,8 @@ class ScoreFormat(wiring.Component):
     shift : In(6)
     narrow : In(1)
     """
+
+    LATENCY = 1  # cycles from the accumulator to the result
 
     def __init__(self, *, design):
         self._design = design
@@ -57,14 +59,13 @@ class ScoreFormat(wiring.Component):
         # Twice the quotient, rounded down: its lowest bit says how to round.
         doubled = Signal(signed(self._design.accumulator_bits + 1))
         rounded = Signal(signed(self._design.accumulator_bits + 1))
-        m.d.comb += [
-            doubled.eq((self.i << 1) >> self.shift),
-            rounded.eq((doubled + 1) >> 1),
-        ]
+        narrow = Signal()
+        m.d.sync += [doubled.eq((self.i << 1) >> self.shift), narrow.eq(self.narrow)]
+        m.d.comb += rounded.eq((doubled + 1) >> 1)
         high = (1 << self._design.score_bits - 1) - 1
-        with m.If(self.narrow & (rounded > high)):
+        with m.If(narrow & (rounded > high)):
             m.d.comb += self.o.eq(high)
-        with m.Elif(self.narrow & (rounded < -high)):
+        with m.Elif(narrow & (rounded < -high)):
             m.d.comb += self.o.eq(-high)
         with m.Else():
             m.d.comb += self.o.eq(rounded)

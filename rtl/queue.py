@@ -9,7 +9,7 @@ from .stand_in import left_out
 
 __all__ = ["Queue"]
 
-REGISTERS = 4  # entries up to which a queue is built from registers
+REGISTERS = 1  # entries up to which a queue is built from registers
 
 
 class Queue(wiring.Component):

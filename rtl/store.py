@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from .commands import ADDRESS_BITS, request_layout, row_layout, store_layout
 from .status import StoreStatus
 from .vector_commands import vector_element_bits, vector_slot_elements, vector_slots
+from .vector_storage import VectorStorage
 
 __all__ = ["StoreUnit"]
 
@@ -46,16 +47,19 @@ class StoreUnit(wiring.Component):
     release : Out(1)
         The bank is free after this cycle.
     data : In(cols * accumulator)
-        The row read in the cycle before.
+        The row read `Accumulators.LATENCY` cycles before.
     vector_read, use, vector_release : Out(1), vector_slot, vector_unit, vector_address : Out
         The same for a vector slot; `use`: its result is used up.
     vector_data : In(ArrayLayout(element, cols))
+        The elements read `ROW_LATENCY` cycles before.
     write : Out(stream, always_ready)
-        Rows for memory, each with its address and real bytes.
+        Rows for memory, `ROW_LATENCY` cycles after they are read, each with its address and real
+        bytes.
     status : Out(StoreStatus)
     """
 
     LATENCY = 0  # cycles from a full bank to the request
+    ROW_LATENCY = VectorStorage.LATENCY  # cycles from reading a row to its way to memory
 
     def __init__(self, *, design):
         self._design = design
@@ -153,30 +157,35 @@ class StoreUnit(wiring.Component):
             ]
 
     def _elaborate_write(self, m, reading, address):
-        """The row's data arrives in the next cycle, with the address registered beside it."""
+        """The row's data comes later; where it goes follows it in registers."""
         store, row = self.i.payload, self.write.payload
-        nbytes = Signal.like(store.bytes_per_row, name="row_bytes")
-        vector = Signal(name="row_of_vector")
-        element_bytes = Signal.like(store.element_bytes, name="row_element_bytes")
-        m.d.sync += self.write.valid.eq(reading)
+        # The address is a register already: in the next cycle it is this row's.
+        where = data.StructLayout({"bytes": store.bytes_per_row.shape(), "vector": 1,
+                                   "element_bytes": store.element_bytes.shape()})
+        was_read, was = Signal(), Signal(where)
+        accumulators = Signal.like(self.data)
+        last, written = Signal(where), Signal.like(address, name="row_address")
+        m.d.sync += [was_read.eq(reading), self.write.valid.eq(was_read)]
         with m.If(reading):
-            m.d.sync += [nbytes.eq(store.bytes_per_row), vector.eq(store.vector),
-                         element_bytes.eq(store.element_bytes)]
-        m.d.comb += [row.address.eq(address), row.bytes.eq(nbytes)]
-        with m.If(~vector):
-            m.d.comb += row.data.eq(self._accumulators())
+            m.d.sync += [was.bytes.eq(store.bytes_per_row), was.vector.eq(store.vector),
+                         was.element_bytes.eq(store.element_bytes)]
+        with m.If(was_read):
+            m.d.sync += [last.eq(was), written.eq(address), accumulators.eq(self.data)]
+        m.d.comb += [row.address.eq(written), row.bytes.eq(last.bytes)]
+        with m.If(~last.vector):
+            m.d.comb += row.data.eq(self._accumulators(accumulators))
         with m.Else():
-            with m.Switch(element_bytes):
+            with m.Switch(last.element_bytes):
                 for size in range(1, 8):
                     with m.Case(size):
                         m.d.comb += row.data.eq(self._elements(8 * size))
 
-    def _accumulators(self):
+    def _accumulators(self, row):
         """The row with each accumulator sign-extended to whole bytes."""
         bits, width = self._design.accumulator_bits, 8 * self._design.result_element_bytes
         if width == bits:
-            return self.data
-        words = [self.data[col * bits:(col + 1) * bits].as_signed()
+            return row
+        words = [row[col * bits:(col + 1) * bits].as_signed()
                  for col in range(self._design.cols)]
         return Cat(Cat(word, word[-1].replicate(width - bits)) for word in words)
 

@@ -21,7 +21,7 @@ def half_up(value):
 
 
 def outputs(component, values, **inputs):
-    """What comes out for each value."""
+    """What comes out for each value, `LATENCY` cycles later if it has one."""
     got = []
 
     async def bench(ctx):
@@ -29,6 +29,8 @@ def outputs(component, values, **inputs):
             ctx.set(getattr(component, name), value)
         for value in values:
             ctx.set(component.i, value)
+            if hasattr(component, "LATENCY"):
+                await ctx.tick().repeat(component.LATENCY)
             got.append(ctx.get(component.o))
     simulate(component, bench)
     return got

@@ -155,7 +155,10 @@ class VectorKernel:
 
     def setup(self):
         """Members of the box."""
-        buffers = [f"alignas(64) uint64_t {name}[{self._word}] = {{}};" for name in self._reads]
+        # What was read is there in the next cycle, and at the operand registers in the one after.
+        buffers = [f"alignas(64) uint64_t {name}[{self._word}] = {{}}, "
+                   f"read_{name}[{self._word}] = {{}};\nbool was_read_{name} = false;"
+                   for name in (*self._reads, *READERS)]
         space = (1 << (self._elements - 1).bit_length()) + 2 * self._word
         return [
             f"static constexpr int SLOTS = {self._slots}, WORD = {self._word}, "
@@ -232,16 +235,20 @@ class VectorKernel:
 
     def _read(self):
         """Read the slots, as they are before the writes of this cycle."""
+        reads = {buffer: [self._name(getattr(read, name)) for name in ("en", "slot", "address")]
+                 for buffer, read in self._reads.items()}
+        reads |= {who: [f"{mangle(who)}__en.data[0]", f"number({mangle(who)}__slot)",
+                        f"number({mangle(who)}__address)"] for who in READERS}
         lines = []
-        for buffer, read in self._reads.items():
-            lines += [f"if ({self._name(read.en)}) {{", "  quiet = false;",
-                      f"  memcpy({buffer}, at({self._name(read.slot)}, "
-                      f"{self._name(read.address)}), sizeof {buffer});", "}"]
-        for who in READERS:
-            port = mangle(who)
-            lines += [f"if ({port}__en.data[0]) {{", "  quiet = false;",
-                      f"  kernel_pack(bytes({port}__data.next.data), at(number({port}__slot), "
-                      f"number({port}__address)), WORD, BITS);", "}"]
+        for buffer, (enable, slot, address) in reads.items():
+            shown = f"memcpy({buffer}, read_{buffer}, sizeof {buffer});"
+            if buffer in READERS:
+                shown = (f"kernel_pack(bytes({mangle(buffer)}__data.next.data), read_{buffer}, "
+                         "WORD, BITS);")
+            lines += [f"if (was_read_{buffer}) {shown}",
+                      f"if ((was_read_{buffer} = {enable})) {{", "  quiet = false;",
+                      f"  memcpy(read_{buffer}, at({slot}, {address}), sizeof read_{buffer});",
+                      "}"]
         return lines
 
     def _write(self):
@@ -270,7 +277,9 @@ Beat beats[LEVELS + 1] = {};
 int64_t levels[LEVELS + 1][(LANES + 1) / 2] = {};
 int128_t total = 0;
 uint64_t row = 0;   // raw bits
+int64_t rounded_row = 0;
 bool complete = false, maximum = false, row_overflow = false, reduction_moves = false;
+bool is_rounded = false, is_outside = false;  // the row in `rounded_row`
 uint8_t shift = 0;
 void reduce(const Beat &beat, const uint64_t *x, uint64_t count) {
   if (!beat.valid && !reduction_moves) return;
@@ -300,13 +309,16 @@ void reduce(const Beat &beat, const uint64_t *x, uint64_t count) {
     }
     if (places % 2) to[places / 2] = from[places - 1];
   }
-  reduction_moves |= complete | row_overflow;
+  reduction_moves |= complete | is_rounded | row_overflow;
 }
-// The rows' elements are in `total`: round and saturate.
+// The rows' elements are in `total`: round and saturate, and show it a cycle later.
 void finish() {
   const int128_t high = (int128_t(1) << (BITS - 1)) - 1;
-  bool outside = false;
+  if (is_rounded) row = static_cast<uint64_t>(rounded_row) & ((1ull << BITS) - 1);
+  row_overflow = is_rounded && is_outside;
+  is_rounded = complete;
   if (complete) {
+    bool outside = false;
     int128_t rounded = total;
     if (!maximum) {
       const int128_t exact = ((total * 2 >> shift) + 1) >> 1;
@@ -315,9 +327,9 @@ void finish() {
       outside = rounded > high || rounded < -high;
       rounded = rounded > high ? high : rounded < -high ? -high : rounded;
     }
-    row = static_cast<uint64_t>(rounded) & ((1ull << BITS) - 1);
+    rounded_row = static_cast<int64_t>(rounded);
+    is_outside = outside;
   }
-  row_overflow = outside;
 }
 void add_up(const Beat &beat, int64_t element) {
   complete = beat.valid & beat.last;
