@@ -23,8 +23,8 @@ STAGES = QUOTIENT_BITS // BITS_PER_STAGE
 class Divider(wiring.Component):
     """x * multiplier / (y * 2**shift), rounded half up, `lanes` elements per cycle.
 
-    One beat per cycle, never stalls; `LATENCY` cycles to the result: magnitude and divisor, the
-    product, the rounding, and a stage for every two bits of the quotient. The numpy model is
+    One beat per cycle, never stalls; `LATENCY` cycles to the result: the magnitude, the product and
+    the divisor, the rounding, and a stage for every two bits of the quotient. The numpy model is
     :meth:`VectorFormat.divide`: y <= 0 and masked x give 0, the divisor saturates at
     `DIVISOR_BITS` bits and the quotient at `QUOTIENT_BITS` bits and a sign.
 
@@ -76,35 +76,36 @@ class Divider(wiring.Component):
         return m
 
     def _elaborate_magnitude(self, m):
-        """|x|, y * 2**shift and the sign; 0 / 1 where the result is to be 0."""
+        """|x| and the sign, y; 0 / 1 where the result is to be 0."""
         bits = self._format.element_bits
         magnitude = Signal(data.ArrayLayout(data.StructLayout({
-            "amount": bits - 1, "divisor": DIVISOR_BITS, "negative": 1}), self._lanes))
-        limit = Signal(DIVISOR_BITS)
-        m.d.comb += limit.eq(((1 << DIVISOR_BITS) - 1) >> self.shift)
+            "amount": bits - 1, "y": bits - 1, "is_zero": 1, "negative": 1}), self._lanes))
         fields = []
         for x, y in zip(self.x, self.y):
             is_zero = (y <= 0) | (x == self._format.masked)
             amount = Mux(x < 0, -x, x)[:bits - 1]
-            shifted = (y[:bits - 1] << self.shift)[:DIVISOR_BITS]
-            divisor = Mux(y > limit, (1 << DIVISOR_BITS) - 1, shifted)
-            fields += [Mux(is_zero, 0, amount), Mux(is_zero, 1, divisor), x < 0]
+            fields += [Mux(is_zero, 0, amount), y[:bits - 1], is_zero, x < 0]
         with m.If(self.valid):
             m.d.sync += magnitude.eq(Cat(fields))
         return magnitude
 
     def _elaborate_product(self, m, valid, magnitude):
-        """|x| * multiplier."""
+        """|x| * multiplier, and y * 2**shift, saturated."""
         bits = self._format.element_bits
-        multiplier = Signal.like(self.multiplier)
-        with m.If(self.valid):
-            m.d.sync += multiplier.eq(self.multiplier)
         product = Signal(data.ArrayLayout(data.StructLayout({
             "amount": bits - 1 + MULTIPLIER_BITS, "divisor": DIVISOR_BITS, "negative": 1}),
             self._lanes))
+        multiplier = Signal.like(self.multiplier)
+        shift = Signal.like(self.shift)
+        limit = Signal(DIVISOR_BITS)  # the greatest y whose divisor does not saturate
+        most = (1 << DIVISOR_BITS) - 1
+        with m.If(self.valid):
+            m.d.sync += [multiplier.eq(self.multiplier), shift.eq(self.shift),
+                         limit.eq(most >> self.shift)]
         with m.If(valid):
             m.d.sync += product.eq(Cat(
-                Cat(each.amount * multiplier, each.divisor, each.negative)
+                Cat(each.amount * multiplier, Mux(each.is_zero, 1, Mux(
+                    each.y > limit, most, (each.y << shift)[:DIVISOR_BITS])), each.negative)
                 for each in magnitude))
         return product
 

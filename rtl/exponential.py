@@ -68,7 +68,8 @@ class Exponential(wiring.Component):
         rest = Signal(data.ArrayLayout(9, self._lanes))
         shift = Signal(data.ArrayLayout(6, self._lanes))
         entries = Signal(data.ArrayLayout(self._table.shape, self._lanes))
-        entry_rest, entry_shift = Signal.like(rest), Signal.like(shift)
+        entry_rest = Signal.like(rest)
+        entry_shift = Signal.like(shift)
         line = Signal(data.ArrayLayout(RESULT_BITS, self._lanes))
         line_shift = Signal.like(shift)
         with m.If(self.valid):

@@ -20,7 +20,8 @@ class Gelu(wiring.Component):
     """x * normal distribution(x), both in units of 2**-12, `lanes` elements per cycle.
 
     One beat per cycle, never stalls; `LATENCY` cycles to the result: the table, its entry, the
-    product, the sum. Masked, like every x below -8, gives 0. The numpy model is :meth:`VectorFormat.gelu`.
+    product, the sum. Masked, like every x below -8, gives 0. The numpy model is
+    :meth:`VectorFormat.gelu`.
 
     Parameters
     ----------

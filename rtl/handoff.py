@@ -36,6 +36,12 @@ def beat_bytes_bits(design):
     return (7 * max(matrix_beat(design), design.cols)).bit_length()
 
 
+def _times(count, element_bytes):
+    """Bytes of some elements, as sums: for so few bits they are faster than a multiplier."""
+    terms = [Mux(bit, count << place, 0) for place, bit in enumerate(element_bytes)]
+    return terms[0] + terms[1] + terms[2]
+
+
 class HandoffUnit(wiring.Component):
     """Executes transfers in order, one beat per cycle: a piece of a row to the vector unit, up
     to :func:`matrix_pieces` pieces of a row to the matrix unit.
@@ -194,7 +200,6 @@ class HandoffUnit(wiring.Component):
         last_elements = Signal()  # no beats of the row after this one
         most = max(matrix_beat(design), design.cols)
         count = Signal(range(most + 1))
-        nbytes = Signal.like(self.bytes)
         elements = Mux(to_matrix, matrix_beat(design), design.cols)
         pitch = Mux(to_matrix, matrix_pieces(design) * transfer.piece_pitch,
                     transfer.piece_pitch)
@@ -218,22 +223,34 @@ class HandoffUnit(wiring.Component):
         now = {name: Signal(shape, name=f"{name}_now") for name, (shape, _) in places.items()}
         m.d.comb += [now[name].eq(Mux(begin, first, kept[name]))
                      for name, (_, first) in places.items()]
-        debt = Signal(signed(debt_bits + 1), name="debt_after")
+        rate = design.handoff_bytes_per_cycle
+        last_bytes = Signal.like(self.bytes)  # of the row's last beat, if this is that one
+        kept_bytes = Signal.like(self.bytes)
+        fits = Signal()           # what has been moved with this beat, if it is a last one
+        last = Signal()
         m.d.comb += [
             valid.eq(moves & ~issued),
             last_row.eq(now["rows_before"] == transfer.rows - 1),
             last_elements.eq(now["left"] <= elements),
+            last.eq(last_row & last_elements),
             count.eq(Mux(last_elements, now["left"], elements)),
-            nbytes.eq(count * transfer.element_bytes),
-            self.bytes.eq(Mux(valid, nbytes, 0)),
-            debt.eq(now["debt"] + self.bytes - design.handoff_bytes_per_cycle),
-            pass_ends.eq(moves & (issued | (last_row & last_elements)) & (debt <= 0)),
+            last_bytes.eq(Mux(begin, _times(transfer.length[:len(count)], transfer.element_bytes),
+                              kept_bytes)),
+            self.bytes.eq(Mux(valid, Mux(last_elements, last_bytes, _times(
+                elements, transfer.element_bytes)), 0)),
+            # Both in time for `ready`: nothing here waits for whether the beat is a last one.
+            fits.eq(Mux(begin, last_bytes <= rate,
+                        kept["debt"] + Mux(issued, 0, kept_bytes) <= rate)),
+            pass_ends.eq(moves & (issued | last) & fits),
         ]
         with m.If(pass_ends):
             m.d.sync += [begin.eq(1), issued.eq(0)]
         with m.Elif(moves):
-            m.d.sync += [begin.eq(0), kept["debt"].eq(debt),
-                         issued.eq(issued | (last_row & last_elements))]
+            m.d.sync += [begin.eq(0), kept["debt"].eq(now["debt"] + self.bytes - rate),
+                         issued.eq(issued | last)]
+        with m.If(moves):
+            left = now["left"] - Mux(last_row, elements, 0)
+            m.d.sync += kept_bytes.eq(_times(left[:len(count)], transfer.element_bytes))
         with m.If(valid):
             self._advance(m, now, kept, last_row, elements, pitch)
         return {"valid": valid, "count": count, **{name: now[name] for name in (
@@ -285,7 +302,8 @@ class HandoffUnit(wiring.Component):
                                    for name, value in values.items()})
         # The beat of each of the cycles before.
         stages = [Signal(place, name=name) for name in ("read", "shifting", "rounding", "writing")]
-        row, elements = Signal.like(self.data), Signal.like(self.vector_read_data)
+        row = Signal.like(self.data)
+        elements = Signal.like(self.vector_read_data)
         m.d.sync += stages[0].eq(Cat(values.values()))
         m.d.sync += [target.eq(source) for source, target in zip(stages, stages[1:])]
         read, shifting, rounding, writing = stages

@@ -24,8 +24,8 @@ class MemoryChannel(wiring.Component):
     :meth:`MemoryTiming.occupancy` cycles and the port for :meth:`MemoryTiming.hold`. With a start
     in cycle k, the last rows of a load leave in cycle k + hold + latency + `LATENCY`; a store is
     complete before cycle k + max(occupancy, rows) + latency, but never before its last row has
-    come, `StoreUnit.ROW_LATENCY` cycles after it is read. The rows of a load come in its last cycles, one beat a cycle; those
-    of a store are taken as they come.
+    come, `StoreUnit.ROW_LATENCY` cycles after it is read. The rows of a load come in its last
+    cycles, one beat a cycle; those of a store are taken as they come.
 
     Throughput 1 descriptor per cycle (unlimited bandwidth); loads never stall on the way back.
 

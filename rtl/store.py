@@ -162,9 +162,11 @@ class StoreUnit(wiring.Component):
         # The address is a register already: in the next cycle it is this row's.
         where = data.StructLayout({"bytes": store.bytes_per_row.shape(), "vector": 1,
                                    "element_bytes": store.element_bytes.shape()})
-        was_read, was = Signal(), Signal(where)
+        was_read = Signal()
+        was = Signal(where)
+        last = Signal(where)
+        written = Signal.like(address, name="row_address")
         accumulators = Signal.like(self.data)
-        last, written = Signal(where), Signal.like(address, name="row_address")
         m.d.sync += [was_read.eq(reading), self.write.valid.eq(was_read)]
         with m.If(reading):
             m.d.sync += [was.bytes.eq(store.bytes_per_row), was.vector.eq(store.vector),

@@ -234,14 +234,20 @@ class VectorEngine(wiring.Component):
             m.d.sync += target.valid.eq(source.valid)
             with m.If(source.valid):
                 m.d.sync += target.eq(source)
-        latencies = {op: arithmetic_latency(self._design, op) for op in self._ops}
-        width = Shape.cast(beat_tag(self._design)).width
-        line = Signal(max(latencies.values()) * width)
-        with m.If(self.start):  # nothing is under way; forget the tags that have been seen
-            m.d.sync += line.eq(0)
-        with m.Else():
-            m.d.sync += line.eq(Cat(self.arithmetic, line)[:len(line)])
-        with m.Switch(self.current.op):
-            for op, latency in latencies.items():
-                with m.Case(op):
-                    m.d.comb += Value.cast(self.result).eq(line.word_select(latency - 1, width))
+        self._elaborate_line(m)
+
+    def _elaborate_line(self, m):
+        """While a beat is in the arithmetic its tag moves through a line of registers.
+
+        It enters as far from the end as its operation takes, so that the end is always the result.
+        """
+        places = {}
+        for op in self._ops:
+            places.setdefault(arithmetic_latency(self._design, op), []).append(op)
+        line = [Signal(beat_tag(self._design), name=f"line_{place}")
+                for place in range(max(places), 0, -1)]
+        m.d.sync += [target.eq(source) for source, target in zip(line, line[1:])]
+        for place, ops in places.items():
+            with m.If(self._is(self.current.op, ops)):
+                m.d.sync += line[-place].eq(self.arithmetic)
+        m.d.comb += self.result.eq(line[-1])

@@ -6,6 +6,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
 
 from .checks import ceil_log2
+from .choice import chosen
 from .vector_commands import vector_element_bits, vector_slot_elements, vector_slots
 from .vector_slot import VectorSlot, rotated, vector_word
 
@@ -113,7 +114,7 @@ class VectorStorage(wiring.Component):
         with m.If(request.en):
             m.d.sync += [was_slot.eq(request.slot), was_bank.eq(request.address)]
         with m.If(was_read):
-            m.d.sync += [first_bank.eq(was_bank), banks.eq(_chosen(
+            m.d.sync += [first_bank.eq(was_bank), banks.eq(chosen(
                 [getattr(slot, f"read_{port}_data") for slot in self.slots], was_slot))]
         m.d.comb += Value.cast(request.data).eq(rotated(m, banks, first_bank, bits, name))
 
@@ -126,11 +127,3 @@ class VectorStorage(wiring.Component):
         m.d.comb += [wanted.eq((1 << request.count) - 1), back.eq(-request.address)]
         return (rotated(m, wanted, back, 1, f"{name}_wanted"),
                 rotated(m, Value.cast(request.data), back, bits, name))
-
-
-def _chosen(values, number):
-    """One of some values: a tree of choices between two."""
-    for bit in number:
-        values = [Mux(bit, *reversed(pair)) if len(pair) == 2 else pair[0]
-                  for pair in (values[at:at + 2] for at in range(0, len(values), 2))]
-    return values[0]
