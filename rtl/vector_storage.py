@@ -61,10 +61,11 @@ class VectorStorage(wiring.Component):
         self.slots = [VectorSlot(design=design, ports=engines)
                       for _ in range(vector_slots(design))]
         self._readers = {"read_handoff": 0, "read_store": 0}
-        self._writers = {"write_handoff": 0, "write_load": 0}
         for engine in range(engines):
             self._readers |= {f"read_a_{engine}": engine, f"read_b_{engine}": engine}
-            self._writers[f"write_{engine}"] = engine
+        # The engines first: what comes last chooses, and theirs is known last.
+        self._writers = {f"write_{engine}": engine for engine in range(engines)}
+        self._writers |= {"write_handoff": 0, "write_load": 0}
         super().__init__({**{name: In(read_signature(design)) for name in self._readers},
                           **{name: In(write_signature(design)) for name in self._writers}})
 
@@ -99,7 +100,9 @@ class VectorStorage(wiring.Component):
         for name in names:
             request, (banks, values) = getattr(self, name), writes[name]
             with m.If((request.count != 0) & (request.slot == number)):
-                m.d.comb += [enable.eq(banks), address.eq(request.address), elements.eq(values)]
+                m.d.comb += enable.eq(banks)
+                if name != names[0]:
+                    m.d.comb += [address.eq(request.address), elements.eq(values)]
 
     def _elaborate_reader(self, m, name, port):
         """The elements that were read, of the slot that they are in, the first one first."""
