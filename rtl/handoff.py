@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from .checks import ceil_div
 from .exchange import Exchange, exchange_bits, exchange_words, matrix_beat
-from .handoff_formats import ProbabilityFormat, ScoreFormat
+from .handoff_formats import ProbabilityFormat, ScoreFormat, ScoreShift
 from .stand_in import left_out
 from .status import HandoffStatus
 from .vector_commands import (
@@ -313,7 +313,7 @@ class HandoffUnit(wiring.Component):
             m.d.sync += elements.eq(self.vector_read_data)
         word = Signal(exchange_bits(design))
         source = Mux(rounding.to_matrix, self._probabilities(m, elements, rounding),
-                     self._scores(m, row, shifting))
+                     self._scores(m, row, shifting, rounding))
         arrives = Signal()       # the beat written in this cycle reaches its destination
         m.d.comb += arrives.eq(writing.valid & (writing.second | (not self._staged)))
         if self._staged:
@@ -330,13 +330,17 @@ class HandoffUnit(wiring.Component):
             m.d.sync += word.eq(source)
         self._write(m, arrives, writing, word)
 
-    def _scores(self, m, row, beat):
-        """The accumulator row of a beat, converted; there in the next cycle."""
+    def _scores(self, m, row, shifting, rounding):
+        """The accumulator row of the beat that is shifted, converted in two cycles."""
         scores = []
         for col in range(self._design.cols):
+            m.submodules[f"shift_{col}"] = shift = ScoreShift(design=self._design)
             m.submodules[f"score_{col}"] = score = ScoreFormat(design=self._design)
-            m.d.comb += [score.i.eq(row[col]), score.shift.eq(beat.shift),
-                         score.narrow.eq(beat.narrow)]
+            m.d.comb += [shift.i.eq(row[col]), shift.shift.eq(shifting.shift),
+                         score.narrow.eq(rounding.narrow)]
+            shifted = Signal.like(shift.o, name=f"shifted_{col}")
+            m.d.sync += shifted.eq(shift.o)
+            m.d.comb += score.i.eq(shifted)
             scores.append(score.o)
         return Cat(*scores)
 

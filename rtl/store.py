@@ -159,25 +159,26 @@ class StoreUnit(wiring.Component):
     def _elaborate_write(self, m, reading, address):
         """The row's data comes later; where it goes follows it in registers."""
         store, row = self.i.payload, self.write.payload
-        # The address is a register already: in the next cycle it is this row's.
-        where = data.StructLayout({"bytes": store.bytes_per_row.shape(), "vector": 1,
-                                   "element_bytes": store.element_bytes.shape()})
+        # Of the row read in the cycle before, and of that on its way to memory. The address is a
+        # register: it is that of the row read in the cycle before.
         was_read = Signal()
-        was = Signal(where)
-        last = Signal(where)
-        written = Signal.like(address, name="row_address")
-        accumulators = Signal.like(self.data)
+        was = {name: Signal.like(value, name=f"was_{name}") for name, value in (
+            ("bytes", store.bytes_per_row), ("of_vector", store.vector),
+            ("element_bytes", store.element_bytes))}
+        last = {name: Signal.like(value, name=f"row_{name}") for name, value in (
+            *was.items(), ("address", address), ("accumulators", self.data))}
         m.d.sync += [was_read.eq(reading), self.write.valid.eq(was_read)]
         with m.If(reading):
-            m.d.sync += [was.bytes.eq(store.bytes_per_row), was.vector.eq(store.vector),
-                         was.element_bytes.eq(store.element_bytes)]
+            m.d.sync += [was["bytes"].eq(store.bytes_per_row), was["of_vector"].eq(store.vector),
+                         was["element_bytes"].eq(store.element_bytes)]
         with m.If(was_read):
-            m.d.sync += [last.eq(was), written.eq(address), accumulators.eq(self.data)]
-        m.d.comb += [row.address.eq(written), row.bytes.eq(last.bytes)]
-        with m.If(~last.vector):
-            m.d.comb += row.data.eq(self._accumulators(accumulators))
+            m.d.sync += [last[name].eq(value) for name, value in was.items()]
+            m.d.sync += [last["address"].eq(address), last["accumulators"].eq(self.data)]
+        m.d.comb += [row.address.eq(last["address"]), row.bytes.eq(last["bytes"])]
+        with m.If(~last["of_vector"]):
+            m.d.comb += row.data.eq(self._accumulators(last["accumulators"]))
         with m.Else():
-            with m.Switch(last.element_bytes):
+            with m.Switch(last["element_bytes"]):
                 for size in range(1, 8):
                     with m.Case(size):
                         m.d.comb += row.data.eq(self._elements(8 * size))

@@ -1,5 +1,7 @@
 """Ordinary arithmetic of one vector unit: element by element, and reductions of rows."""
 
+from typing import NamedTuple
+
 from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -13,6 +15,14 @@ from .vector_format import VectorFormat, check_element_bits
 __all__ = ["VectorAlu"]
 
 HALF = IMMEDIATE_BITS // 2  # of a factor, which is multiplied in two parts
+
+
+class _Parts(NamedTuple):
+    """Registers whose sum is an exact result: `ends` + (`cross_x` + `cross_y`) * 2**HALF."""
+    ends: Signal     # products of the low and of the high halves; not of a product: all of it
+    cross_x: Signal  # the high half of x times the low half of y
+    cross_y: Signal
+    masked: Signal
 
 
 class VectorAlu(wiring.Component):
@@ -127,11 +137,11 @@ class VectorAlu(wiring.Component):
     def _elaborate_parts(self, m, lane):
         """What a lane's exact result is the sum of; the products are for FPGAs' multipliers."""
         bits, x, y = self._format.element_bits, self.x[lane], self.y[lane]
-        product_bits = bits + IMMEDIATE_BITS
-        parts = Signal(data.StructLayout({
-            "ends": signed(product_bits),  # products of the low and of the high halves; or all
-            "cross_x": signed(bits), "cross_y": signed(2 * HALF), "masked": 1,
-        }), name=f"parts_{lane}")
+        parts = _Parts(
+            ends=Signal(signed(bits + IMMEDIATE_BITS), name=f"ends_{lane}"),
+            cross_x=Signal(signed(bits), name=f"cross_x_{lane}"),
+            cross_y=Signal(signed(2 * HALF), name=f"cross_y_{lane}"),
+            masked=Signal(name=f"masked_{lane}"))
         subtracts = self.op != VectorOp.ADD
         total = Signal(signed(bits + 1), name=f"total_{lane}")
         x_masked, y_masked = x == self._format.masked, y == self._format.masked

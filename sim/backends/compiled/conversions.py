@@ -9,7 +9,7 @@ from typing import Any
 from amaranth.hdl import Fragment, Signal, Value
 
 from ....rtl import Design
-from ....rtl.handoff_formats import ProbabilityFormat, ScoreFormat
+from ....rtl.handoff_formats import ProbabilityFormat, ScoreFormat, ScoreShift
 from ....rtl.store import StoreUnit
 from ....rtl.vector_commands import vector_element_bits
 from ....rtl.vector_fill import VectorFill
@@ -28,7 +28,7 @@ def replace_conversions(top: Fragment, design: Design) -> Iterator[Box]:
         fragment = pending.pop()
         for place, (inner, name, src_loc) in enumerate(fragment.subfragments):
             component = inner.origins[0] if inner.origins else None
-            if isinstance(component, ScoreFormat | ProbabilityFormat):
+            if isinstance(component, ScoreShift | ScoreFormat | ProbabilityFormat):
                 kind, ports = type(component), _ports(component)
                 if kind not in formats:
                     formats[kind] = _format(f"cubewave_{kind.__name__}", inner, ports)
@@ -104,7 +104,7 @@ def _store(component, fragment, design):
     _take_over(fragment, "comb", data)
     fragment.add_statements("comb", data.eq(row))
     ports = {"vector": local["row_of_vector"], "size": local["row_element_bytes"],
-             "data": Value.cast(component.data), "elements": Value.cast(component.vector_data),
+             "data": local["row_accumulators"], "elements": Value.cast(component.vector_data),
              "row": row}
     bits, total = vector_element_bits(design), len(data)
     setup, body = _memo(ports, {"row"})
