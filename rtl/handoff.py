@@ -89,7 +89,7 @@ class HandoffUnit(wiring.Component):
     status : Out(HandoffStatus)
     """
 
-    LATENCY = 4     # cycles from a beat to its write at the destination
+    LATENCY = 3     # cycles from a beat to its write at the destination
     TURNAROUND = 2  # cycles between both halves of a staged transfer
 
     def __init__(self, *, design):
@@ -301,26 +301,23 @@ class HandoffUnit(wiring.Component):
         place = data.StructLayout({name: Value.cast(value).shape()
                                    for name, value in values.items()})
         # The beat of each of the cycles before.
-        stages = [Signal(place, name=name) for name in ("read", "shifting", "rounding", "writing")]
-        row = Signal.like(self.data)
+        stages = [Signal(place, name=name) for name in ("reading", "rounding", "writing")]
         elements = Signal.like(self.vector_read_data)
         m.d.sync += stages[0].eq(Cat(values.values()))
         m.d.sync += [target.eq(source) for source, target in zip(stages, stages[1:])]
-        read, shifting, rounding, writing = stages
-        with m.If(read.valid):
-            m.d.sync += row.eq(self.data)
-        with m.If(shifting.valid):
+        reading, rounding, writing = stages
+        with m.If(reading.valid):
             m.d.sync += elements.eq(self.vector_read_data)
         word = Signal(exchange_bits(design))
         source = Mux(rounding.to_matrix, self._probabilities(m, elements, rounding),
-                     self._scores(m, row, shifting, rounding))
+                     self._scores(m, reading, rounding))
         arrives = Signal()       # the beat written in this cycle reaches its destination
         m.d.comb += arrives.eq(writing.valid & (writing.second | (not self._staged)))
         if self._staged:
             m.submodules.exchange = exchange = Exchange(design=design)
             m.d.comb += [
-                exchange.read.eq(shifting.valid & shifting.second),
-                exchange.read_place.eq(shifting.place),
+                exchange.read.eq(reading.valid & reading.second),
+                exchange.read_place.eq(reading.place),
                 exchange.write.eq(writing.valid & ~writing.second),
                 exchange.write_place.eq(writing.place),
                 exchange.data.eq(word),
@@ -330,13 +327,13 @@ class HandoffUnit(wiring.Component):
             m.d.sync += word.eq(source)
         self._write(m, arrives, writing, word)
 
-    def _scores(self, m, row, shifting, rounding):
-        """The accumulator row of the beat that is shifted, converted in two cycles."""
+    def _scores(self, m, reading, rounding):
+        """The accumulator row, shifted as it is read and rounded in the next cycle."""
         scores = []
         for col in range(self._design.cols):
             m.submodules[f"shift_{col}"] = shift = ScoreShift(design=self._design)
             m.submodules[f"score_{col}"] = score = ScoreFormat(design=self._design)
-            m.d.comb += [shift.i.eq(row[col]), shift.shift.eq(shifting.shift),
+            m.d.comb += [shift.i.eq(self.data[col]), shift.shift.eq(reading.shift),
                          score.narrow.eq(rounding.narrow)]
             shifted = Signal.like(shift.o, name=f"shifted_{col}")
             m.d.sync += shifted.eq(shift.o)

@@ -7,7 +7,6 @@ from amaranth.lib.wiring import In, Out
 from .commands import ADDRESS_BITS, request_layout, row_layout, store_layout
 from .status import StoreStatus
 from .vector_commands import vector_element_bits, vector_slot_elements, vector_slots
-from .vector_storage import VectorStorage
 
 __all__ = ["StoreUnit"]
 
@@ -47,19 +46,16 @@ class StoreUnit(wiring.Component):
     release : Out(1)
         The bank is free after this cycle.
     data : In(cols * accumulator)
-        The row read `Accumulators.LATENCY` cycles before.
+        The row read in the cycle before.
     vector_read, use, vector_release : Out(1), vector_slot, vector_unit, vector_address : Out
         The same for a vector slot; `use`: its result is used up.
     vector_data : In(ArrayLayout(element, cols))
-        The elements read `ROW_LATENCY` cycles before.
     write : Out(stream, always_ready)
-        Rows for memory, `ROW_LATENCY` cycles after they are read, each with its address and real
-        bytes.
+        Rows for memory, each with its address and real bytes.
     status : Out(StoreStatus)
     """
 
     LATENCY = 0  # cycles from a full bank to the request
-    ROW_LATENCY = VectorStorage.LATENCY  # cycles from reading a row to its way to memory
 
     def __init__(self, *, design):
         self._design = design
@@ -121,8 +117,8 @@ class StoreUnit(wiring.Component):
         with m.Else():
             m.d.sync += [active.eq(starts | active), count.eq(count + reading)]
         with m.If(reading):
-            m.d.sync += address.eq(Mux(starts, store.base, address + store.row_stride))
-        self._elaborate_vector(m, starts, reading, ends)
+            m.d.sync += address.eq(Mux(active, address + store.row_stride, store.base))
+        self._elaborate_vector(m, active, starts, reading, ends)
         self._elaborate_write(m, reading, address)
 
         with m.If(starts | active):
@@ -136,7 +132,7 @@ class StoreUnit(wiring.Component):
             m.d.comb += self.status.eq(StoreStatus.MEMORY)
         return m
 
-    def _elaborate_vector(self, m, starts, reading, ends):
+    def _elaborate_vector(self, m, active, starts, reading, ends):
         """Rows of a vector slot: each unit in turn, then the next address."""
         store = self.i.payload
         unit = Signal.like(self.vector_unit)
@@ -144,8 +140,8 @@ class StoreUnit(wiring.Component):
         m.d.comb += [
             self.vector_read.eq(reading & store.vector),
             self.vector_slot.eq(store.bank),
-            self.vector_unit.eq(Mux(starts, 0, unit)),
-            self.vector_address.eq(Mux(starts, store.acc_row, place)),
+            self.vector_unit.eq(Mux(active, unit, 0)),
+            self.vector_address.eq(Mux(active, place, store.acc_row)),
             self.use.eq(starts & store.vector & store.wait),
             self.vector_release.eq(ends & store.vector & ~store.keep),
         ]
@@ -157,38 +153,30 @@ class StoreUnit(wiring.Component):
             ]
 
     def _elaborate_write(self, m, reading, address):
-        """The row's data comes later; where it goes follows it in registers."""
+        """The row's data arrives in the next cycle, with the address registered beside it."""
         store, row = self.i.payload, self.write.payload
-        # Of the row read in the cycle before, and of that on its way to memory. The address is a
-        # register: it is that of the row read in the cycle before.
-        was_read = Signal()
-        was = {name: Signal.like(value, name=f"was_{name}") for name, value in (
-            ("bytes", store.bytes_per_row), ("of_vector", store.vector),
-            ("element_bytes", store.element_bytes))}
-        last = {name: Signal.like(value, name=f"row_{name}") for name, value in (
-            *was.items(), ("address", address), ("accumulators", self.data))}
-        m.d.sync += [was_read.eq(reading), self.write.valid.eq(was_read)]
+        nbytes = Signal.like(store.bytes_per_row, name="row_bytes")
+        vector = Signal(name="row_of_vector")
+        element_bytes = Signal.like(store.element_bytes, name="row_element_bytes")
+        m.d.sync += self.write.valid.eq(reading)
         with m.If(reading):
-            m.d.sync += [was["bytes"].eq(store.bytes_per_row), was["of_vector"].eq(store.vector),
-                         was["element_bytes"].eq(store.element_bytes)]
-        with m.If(was_read):
-            m.d.sync += [last[name].eq(value) for name, value in was.items()]
-            m.d.sync += [last["address"].eq(address), last["accumulators"].eq(self.data)]
-        m.d.comb += [row.address.eq(last["address"]), row.bytes.eq(last["bytes"])]
-        with m.If(~last["of_vector"]):
-            m.d.comb += row.data.eq(self._accumulators(last["accumulators"]))
+            m.d.sync += [nbytes.eq(store.bytes_per_row), vector.eq(store.vector),
+                         element_bytes.eq(store.element_bytes)]
+        m.d.comb += [row.address.eq(address), row.bytes.eq(nbytes)]
+        with m.If(~vector):
+            m.d.comb += row.data.eq(self._accumulators())
         with m.Else():
-            with m.Switch(last["element_bytes"]):
+            with m.Switch(element_bytes):
                 for size in range(1, 8):
                     with m.Case(size):
                         m.d.comb += row.data.eq(self._elements(8 * size))
 
-    def _accumulators(self, row):
+    def _accumulators(self):
         """The row with each accumulator sign-extended to whole bytes."""
         bits, width = self._design.accumulator_bits, 8 * self._design.result_element_bytes
         if width == bits:
-            return row
-        words = [row[col * bits:(col + 1) * bits].as_signed()
+            return self.data
+        words = [self.data[col * bits:(col + 1) * bits].as_signed()
                  for col in range(self._design.cols)]
         return Cat(Cat(word, word[-1].replicate(width - bits)) for word in words)
 

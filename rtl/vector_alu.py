@@ -1,7 +1,5 @@
 """Ordinary arithmetic of one vector unit: element by element, and reductions of rows."""
 
-from typing import NamedTuple
-
 from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -13,16 +11,6 @@ from .vector_commands import IMMEDIATE_BITS, SHIFT_BITS, VectorOp
 from .vector_format import VectorFormat, check_element_bits
 
 __all__ = ["VectorAlu"]
-
-HALF = IMMEDIATE_BITS // 2  # of a factor, which is multiplied in two parts
-
-
-class _Parts(NamedTuple):
-    """Registers whose sum is an exact result: `ends` + (`cross_x` + `cross_y`) * 2**HALF."""
-    ends: Signal     # products of the low and of the high halves; not of a product: all of it
-    cross_x: Signal  # the high half of x times the low half of y
-    cross_y: Signal
-    masked: Signal
 
 
 class VectorAlu(wiring.Component):
@@ -64,7 +52,7 @@ class VectorAlu(wiring.Component):
         subtraction or sum.
     """
 
-    LATENCY = 2 + Rounder.LATENCY + 1  # cycles from a beat to its result
+    LATENCY = 1 + Rounder.LATENCY + 1  # cycles from a beat to its result
 
     def __init__(self, *, element_bits, lanes):
         check_element_bits(element_bits)
@@ -104,62 +92,52 @@ class VectorAlu(wiring.Component):
         ]
 
     def _elaborate_elements(self, m, beat):
-        """The stages: parts of the result, their sum, and two that round and saturate it."""
+        """The stages: exact results, and two that round and saturate them."""
         bits, lanes = self._format.element_bits, self._lanes
         m.submodules.rounder = rounder = Rounder(value_bits=bits + IMMEDIATE_BITS,
                                                  element_bits=bits, lanes=lanes)
-        valid = Signal(3)  # of the stages but the last one
-        parts = [self._elaborate_parts(m, lane) for lane in range(lanes)]
+        valid = Signal(2)  # of the stages but the last one
         is_product = self.op == VectorOp.MULTIPLY
         is_sum = (self.op == VectorOp.ADD) | (self.op == VectorOp.SUBTRACT)
-        counted = [Signal(lanes, name=f"counted_{stage}") for stage in range(3)]
+        counted = [Signal(lanes, name=f"counted_{stage}") for stage in range(2)]
         overflow = Signal()
         m.d.sync += [
-            valid.eq(Cat(beat, valid[:-1])),
-            overflow.eq(valid[2] & (counted[2] & rounder.outside).any()),
+            valid.eq(Cat(beat, valid[0])),
+            overflow.eq(valid[1] & (counted[1] & rounder.outside).any()),
         ]
-        m.d.comb += rounder.valid.eq(valid[1])
+        m.d.comb += [
+            rounder.valid.eq(valid[0]),
+            rounder.shift.eq(Mux(is_product, self.shift, 0)),
+            rounder.bits.eq(Mux(is_product, self.bits, 0)),
+        ]
+        for lane in range(lanes):
+            self._elaborate_exact(m, beat, lane)
         with m.If(beat):
-            m.d.sync += [rounder.shift.eq(Mux(is_product, self.shift, 0)),
-                         rounder.bits.eq(Mux(is_product, self.bits, 0)),
-                         counted[0].eq(Mux(is_sum, (1 << self.count) - 1, 0))]
+            m.d.sync += counted[0].eq(Mux(is_sum, (1 << self.count) - 1, 0))
         with m.If(valid[0]):
-            m.d.sync += [counted[1].eq(counted[0]),
-                         rounder.masked.eq(Cat(each.masked for each in parts)),
-                         *(value.eq(each.ends + ((each.cross_x + each.cross_y) << HALF))
-                           for value, each in zip(rounder.value, parts))]
+            m.d.sync += counted[1].eq(counted[0])
         with m.If(valid[1]):
-            m.d.sync += counted[2].eq(counted[1])
-        with m.If(valid[2]):
             m.d.sync += self.o.eq(rounder.o)
         return overflow
 
-    def _elaborate_parts(self, m, lane):
-        """What a lane's exact result is the sum of; the products are for FPGAs' multipliers."""
+    def _elaborate_exact(self, m, beat, lane):
+        """A lane's result in full width, and whether it is masked."""
         bits, x, y = self._format.element_bits, self.x[lane], self.y[lane]
-        parts = _Parts(
-            ends=Signal(signed(bits + IMMEDIATE_BITS), name=f"ends_{lane}"),
-            cross_x=Signal(signed(bits), name=f"cross_x_{lane}"),
-            cross_y=Signal(signed(2 * HALF), name=f"cross_y_{lane}"),
-            masked=Signal(name=f"masked_{lane}"))
+        exact, masked = m.submodules.rounder.value[lane], m.submodules.rounder.masked[lane]
         subtracts = self.op != VectorOp.ADD
         total = Signal(signed(bits + 1), name=f"total_{lane}")
         x_masked, y_masked = x == self._format.masked, y == self._format.masked
-        x_low, x_high = x[:HALF], x[HALF:].as_signed()
-        y_low, y_high = y[:HALF], y[HALF:IMMEDIATE_BITS].as_signed()
         # x + y or, y inverted and with a carry, x - y
         addend = (y ^ subtracts.replicate(bits))[:bits]
         m.d.comb += total.eq((Cat(1, x).as_signed() + Cat(subtracts, addend).as_signed()) >> 1)
-        m.d.sync += [parts.cross_x.eq(0), parts.cross_y.eq(0), parts.masked.eq(x_masked)]
-        with m.Switch(self.op):
-            with m.Case(VectorOp.MULTIPLY):
-                m.d.sync += [parts.ends.eq(Cat(x_low * y_low, x_high * y_high).as_signed()),
-                             parts.cross_x.eq(x_high * y_low), parts.cross_y.eq(x_low * y_high)]
-            with m.Case(VectorOp.MAXIMUM):
-                m.d.sync += [parts.ends.eq(Mux(total < 0, y, x)),
-                             parts.masked.eq(x_masked & y_masked)]
-            with m.Case(VectorOp.MASK):
-                m.d.sync += [parts.ends.eq(x), parts.masked.eq(x_masked | (y == 0))]
-            with m.Default():
-                m.d.sync += parts.ends.eq(total)
-        return parts
+        with m.If(beat):
+            m.d.sync += masked.eq(x_masked)
+            with m.Switch(self.op):
+                with m.Case(VectorOp.MULTIPLY):
+                    m.d.sync += exact.eq(x * y[:IMMEDIATE_BITS].as_signed())
+                with m.Case(VectorOp.MAXIMUM):
+                    m.d.sync += [exact.eq(Mux(total < 0, y, x)), masked.eq(x_masked & y_masked)]
+                with m.Case(VectorOp.MASK):
+                    m.d.sync += [exact.eq(x), masked.eq(x_masked | (y == 0))]
+                with m.Default():
+                    m.d.sync += exact.eq(total)

@@ -54,7 +54,7 @@ class VectorStorage(wiring.Component):
     write_<engine>, write_handoff, write_load : In(write_signature)
     """
 
-    LATENCY = VectorSlot.LATENCY + 1  # cycles from a request to its elements
+    LATENCY = VectorSlot.LATENCY  # cycles from a request to its elements
 
     def __init__(self, *, design, engines):
         self._design, self._engines = design, engines
@@ -108,18 +108,16 @@ class VectorStorage(wiring.Component):
         """The elements that were read, of the slot that they are in, the first one first."""
         request = getattr(self, name)
         word, bits = vector_word(self._design), vector_element_bits(self._design)
-        was_read = Signal(name=f"{name}_was_read")
         was_slot = Signal.like(request.slot, name=f"{name}_was_slot")
-        was_bank = Signal(ceil_log2(word), name=f"{name}_was_bank")
+        first_bank = Signal(ceil_log2(word), name=f"{name}_first_bank")
         banks = Signal(word * bits, name=f"{name}_banks")
-        first_bank = Signal.like(was_bank, name=f"{name}_first_bank")
-        m.d.sync += was_read.eq(request.en)
         with m.If(request.en):
-            m.d.sync += [was_slot.eq(request.slot), was_bank.eq(request.address)]
-        with m.If(was_read):
-            m.d.sync += [first_bank.eq(was_bank), banks.eq(chosen(
-                [getattr(slot, f"read_{port}_data") for slot in self.slots], was_slot))]
-        m.d.comb += Value.cast(request.data).eq(rotated(m, banks, first_bank, bits, name))
+            m.d.sync += [was_slot.eq(request.slot), first_bank.eq(request.address)]
+        m.d.comb += [
+            banks.eq(chosen([getattr(slot, f"read_{port}_data") for slot in self.slots],
+                            was_slot)),
+            Value.cast(request.data).eq(rotated(m, banks, first_bank, bits, name)),
+        ]
 
     def _elaborate_writer(self, m, name):
         """Which banks are written, and the elements bank by bank."""

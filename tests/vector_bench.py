@@ -26,10 +26,10 @@ FLAGS = ("taken", "filled", "results")
 def latency(design, op):
     """Cycles from a beat to the earliest one that needs its result."""
     if op is VectorOp.DIVIDE:
-        return 19
+        return 18
     if op.special:
-        return 8
-    return 7 + ceil_log2(design.lanes) if op.reduces else 8
+        return 7
+    return 6 + ceil_log2(design.lanes) if op.reduces else 6
 
 
 class Contents:

@@ -108,14 +108,14 @@ def test_overflow_stays_until_cleared():
     async def bench(ctx):
         most = (1 << vector_element_bits(design) - 1) - 1
         ctx.set(unit.lanes[0].storage.slots[0].banks[0][0], most)
-        for clear, valid in [(0, 1), *[(0, 0)] * 11, (1, 0), (0, 0)]:
+        for clear, valid in [(0, 1), *[(0, 0)] * 9, (1, 0), (0, 0)]:
             ctx.set(unit.clear, clear)
             ctx.set(unit.i.valid, valid)
             ctx.set(unit.i.payload, command._asdict())
             seen.append((await ctx.tick().sample(unit.overflow))[-1])
 
     simulate(unit, bench)
-    assert seen == [0] * 9 + [1] * 4 + [0]  # complete, and written, from cycle 9 on
+    assert seen == [0] * 7 + [1] * 4 + [0]  # complete, and written, from cycle 7 on
 
 
 @pytest.mark.parametrize("cols", [3, 4])

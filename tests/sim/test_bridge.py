@@ -12,6 +12,7 @@ import itertools
 import pytest
 
 from cubewave.rtl import Design
+from cubewave.rtl.accumulator import Accumulators
 from cubewave.rtl.matrix_unit import MatrixUnit
 from cubewave.rtl.memory_channel import MemoryChannel
 from cubewave.rtl.operand_slots import OperandSlots
@@ -63,7 +64,7 @@ def first_row(design, workload):
 def last_store(design, workload):
     """Cycles from the last result in the accumulators to the end."""
     rows = workload.tiling(design).m_blocks[-1].size
-    return max(rows + design.memory_latency_cycles, rows + StoreUnit.ROW_LATENCY)
+    return max(rows + design.memory_latency_cycles, rows + Accumulators.LATENCY)
 
 
 def check(design, m, k, n, level="cycle"):

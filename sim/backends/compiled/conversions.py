@@ -104,7 +104,7 @@ def _store(component, fragment, design):
     _take_over(fragment, "comb", data)
     fragment.add_statements("comb", data.eq(row))
     ports = {"vector": local["row_of_vector"], "size": local["row_element_bytes"],
-             "data": local["row_accumulators"], "elements": Value.cast(component.vector_data),
+             "data": Value.cast(component.data), "elements": Value.cast(component.vector_data),
              "row": row}
     bits, total = vector_element_bits(design), len(data)
     setup, body = _memo(ports, {"row"})

@@ -155,10 +155,7 @@ class VectorKernel:
 
     def setup(self):
         """Members of the box."""
-        # What was read is there in the next cycle, and at the operand registers in the one after.
-        buffers = [f"alignas(64) uint64_t {name}[{self._word}] = {{}}, "
-                   f"read_{name}[{self._word}] = {{}};\nbool was_read_{name} = false;"
-                   for name in (*self._reads, *READERS)]
+        buffers = [f"alignas(64) uint64_t {name}[{self._word}] = {{}};" for name in self._reads]
         space = (1 << (self._elements - 1).bit_length()) + 2 * self._word
         return [
             f"static constexpr int SLOTS = {self._slots}, WORD = {self._word}, "
@@ -235,20 +232,16 @@ class VectorKernel:
 
     def _read(self):
         """Read the slots, as they are before the writes of this cycle."""
-        reads = {buffer: [self._name(getattr(read, name)) for name in ("en", "slot", "address")]
-                 for buffer, read in self._reads.items()}
-        reads |= {who: [f"{mangle(who)}__en.data[0]", f"number({mangle(who)}__slot)",
-                        f"number({mangle(who)}__address)"] for who in READERS}
         lines = []
-        for buffer, (enable, slot, address) in reads.items():
-            shown = f"memcpy({buffer}, read_{buffer}, sizeof {buffer});"
-            if buffer in READERS:
-                shown = (f"kernel_pack(bytes({mangle(buffer)}__data.next.data), read_{buffer}, "
-                         "WORD, BITS);")
-            lines += [f"if (was_read_{buffer}) {shown}",
-                      f"if ((was_read_{buffer} = {enable})) {{", "  quiet = false;",
-                      f"  memcpy(read_{buffer}, at({slot}, {address}), sizeof read_{buffer});",
-                      "}"]
+        for buffer, read in self._reads.items():
+            lines += [f"if ({self._name(read.en)}) {{", "  quiet = false;",
+                      f"  memcpy({buffer}, at({self._name(read.slot)}, "
+                      f"{self._name(read.address)}), sizeof {buffer});", "}"]
+        for who in READERS:
+            port = mangle(who)
+            lines += [f"if ({port}__en.data[0]) {{", "  quiet = false;",
+                      f"  kernel_pack(bytes({port}__data.next.data), at(number({port}__slot), "
+                      f"number({port}__address)), WORD, BITS);", "}"]
         return lines
 
     def _write(self):

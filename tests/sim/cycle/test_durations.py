@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from cubewave.rtl import Design
+from cubewave.rtl.accumulator import Accumulators
 from cubewave.rtl.commands import ArrayJob, Destination, Load, Store
 from cubewave.rtl.handoff import HandoffUnit
 from cubewave.rtl.matrix_unit import MatrixUnit
@@ -69,8 +70,8 @@ def test_the_accumulators_latency_is_imported(monkeypatch):
     """The last row of a store is read, then written: it matters where the channel is quick."""
     design = Design(memory_bytes_per_cycle="unlimited", memory_latency_cycles=0)
     store = Store(bank=0, acc_row=0, rows=4, base=0, bytes_per_row=16, row_stride=16)
-    assert Durations.rtl(design).store(store) == (1, 4, 4 + StoreUnit.ROW_LATENCY)
-    monkeypatch.setattr(StoreUnit, "ROW_LATENCY", 7)
+    assert Durations.rtl(design).store(store) == (1, 4, 4 + Accumulators.LATENCY)
+    monkeypatch.setattr(Accumulators, "LATENCY", 7)
     assert Durations.rtl(design).store(store) == (1, 4, 11)
 
 
