@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from .checks import ceil_div
 from .exchange import Exchange, exchange_bits, exchange_words, matrix_beat
 from .handoff_formats import ProbabilityFormat, ScoreFormat, ScoreShift
+from .rounding import times
 from .stand_in import left_out
 from .status import HandoffStatus
 from .vector_commands import (
@@ -34,12 +35,6 @@ def duration(design, command):
 def beat_bytes_bits(design):
     """Bits of the bytes of one beat."""
     return (7 * max(matrix_beat(design), design.cols)).bit_length()
-
-
-def _times(count, element_bytes):
-    """Bytes of some elements, as sums: for so few bits they are faster than a multiplier."""
-    terms = [Mux(bit, count << place, 0) for place, bit in enumerate(element_bytes)]
-    return terms[0] + terms[1] + terms[2]
 
 
 class HandoffUnit(wiring.Component):
@@ -201,9 +196,8 @@ class HandoffUnit(wiring.Component):
         most = max(matrix_beat(design), design.cols)
         count = Signal(range(most + 1))
         elements = Mux(to_matrix, matrix_beat(design), design.cols)
-        pitch = Mux(to_matrix, matrix_pieces(design) * transfer.piece_pitch,
-                    transfer.piece_pitch)
         valid = Signal(name="beat")
+        element_bytes = transfer.element_bytes
 
         # Where the beat is: registers, at the beginning of a pass as the command says.
         most_bytes = max(7 * most, design.handoff_bytes_per_cycle)
@@ -218,15 +212,15 @@ class HandoffUnit(wiring.Component):
             "unit": (range(design.vector_units), 0),
             "place": (range(exchange_words(design)), 0),
             "debt": (signed(debt_bits), 0),          # bytes moved beyond the bandwidth
+            # if this is the last beat of the row
+            "bytes": (self.bytes.shape(), times(transfer.length[:len(count)], element_bytes)),
         }
         kept = {name: Signal(shape, name=name) for name, (shape, _) in places.items()}
         now = {name: Signal(shape, name=f"{name}_now") for name, (shape, _) in places.items()}
         m.d.comb += [now[name].eq(Mux(begin, first, kept[name]))
                      for name, (_, first) in places.items()]
         rate = design.handoff_bytes_per_cycle
-        last_bytes = Signal.like(self.bytes)  # of the row's last beat, if this is that one
-        kept_bytes = Signal.like(self.bytes)
-        fits = Signal()           # what has been moved with this beat, if it is a last one
+        fits = Signal()           # the bytes with this beat's, if it is the pass's last one
         last = Signal()
         m.d.comb += [
             valid.eq(moves & ~issued),
@@ -234,13 +228,11 @@ class HandoffUnit(wiring.Component):
             last_elements.eq(now["left"] <= elements),
             last.eq(last_row & last_elements),
             count.eq(Mux(last_elements, now["left"], elements)),
-            last_bytes.eq(Mux(begin, _times(transfer.length[:len(count)], transfer.element_bytes),
-                              kept_bytes)),
-            self.bytes.eq(Mux(valid, Mux(last_elements, last_bytes, _times(
-                elements, transfer.element_bytes)), 0)),
-            # Both in time for `ready`: nothing here waits for whether the beat is a last one.
-            fits.eq(Mux(begin, last_bytes <= rate,
-                        kept["debt"] + Mux(issued, 0, kept_bytes) <= rate)),
+            self.bytes.eq(Mux(last_elements, now["bytes"], times(elements, element_bytes))
+                          & valid.replicate(len(self.bytes))),
+            # In time for `ready`: this does not wait for whether the beat is a last one.
+            fits.eq(Mux(begin, now["bytes"] <= rate,
+                        kept["debt"] + Mux(issued, 0, kept["bytes"]) <= rate)),
             pass_ends.eq(moves & (issued | last) & fits),
         ]
         with m.If(pass_ends):
@@ -248,20 +240,20 @@ class HandoffUnit(wiring.Component):
         with m.Elif(moves):
             m.d.sync += [begin.eq(0), kept["debt"].eq(now["debt"] + self.bytes - rate),
                          issued.eq(issued | last)]
-        with m.If(moves):
             left = now["left"] - Mux(last_row, elements, 0)
-            m.d.sync += kept_bytes.eq(_times(left[:len(count)], transfer.element_bytes))
+            m.d.sync += kept["bytes"].eq(times(left[:len(count)], element_bytes))
         with m.If(valid):
-            self._advance(m, now, kept, last_row, elements, pitch)
+            self._advance(m, now, kept, last_row, elements, to_matrix)
         return {"valid": valid, "count": count, **{name: now[name] for name in (
             "matrix_row", "vector_address", "unit", "place")}}
 
-    def _advance(self, m, now, kept, last_row, elements, pitch):
+    def _advance(self, m, now, kept, last_row, elements, to_matrix):
         """To the next row or, after the last one, to the next pieces of the first one."""
         transfer = self.i.payload
         m.d.sync += kept["place"].eq(now["place"] + 1)
         with m.If(last_row):
-            matrix = now["matrix_piece"] + pitch
+            pieces = Mux(to_matrix, matrix_pieces(self._design), 1)
+            matrix = now["matrix_piece"] + times(transfer.piece_pitch, pieces)
             vector = now["vector_piece"] + elements
             m.d.sync += [
                 kept["rows_before"].eq(0), kept["left"].eq(now["left"] - elements),
@@ -303,8 +295,8 @@ class HandoffUnit(wiring.Component):
         # The beat of each of the cycles before.
         stages = [Signal(place, name=name) for name in ("reading", "rounding", "writing")]
         elements = Signal.like(self.vector_read_data)
-        m.d.sync += stages[0].eq(Cat(values.values()))
-        m.d.sync += [target.eq(source) for source, target in zip(stages, stages[1:])]
+        m.d.sync += [target.eq(source) for source, target in zip(
+            (Cat(values.values()), *stages), stages)]
         reading, rounding, writing = stages
         with m.If(reading.valid):
             m.d.sync += elements.eq(self.vector_read_data)
@@ -333,11 +325,10 @@ class HandoffUnit(wiring.Component):
         for col in range(self._design.cols):
             m.submodules[f"shift_{col}"] = shift = ScoreShift(design=self._design)
             m.submodules[f"score_{col}"] = score = ScoreFormat(design=self._design)
-            m.d.comb += [shift.i.eq(self.data[col]), shift.shift.eq(reading.shift),
-                         score.narrow.eq(rounding.narrow)]
             shifted = Signal.like(shift.o, name=f"shifted_{col}")
             m.d.sync += shifted.eq(shift.o)
-            m.d.comb += score.i.eq(shifted)
+            m.d.comb += [shift.i.eq(self.data[col]), shift.shift.eq(reading.shift),
+                         score.i.eq(shifted), score.narrow.eq(rounding.narrow)]
             scores.append(score.o)
         return Cat(*scores)
 

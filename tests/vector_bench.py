@@ -1,7 +1,7 @@
 """The vector unit's rules as a plain model, and a bench that runs commands on the hardware."""
 
 import numpy as np
-from harness import plain, simulate
+from harness import simulate
 
 from cubewave.rtl.checks import ceil_div, ceil_log2
 from cubewave.rtl.status import VectorStatus

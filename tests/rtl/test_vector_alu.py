@@ -68,13 +68,15 @@ def test_every_two_boundaries(op):
 
 
 def test_scaling_rounds_half_up_f072():
-    steps = [beat(VectorOp.MULTIPLY, [120, 127, 128, -128, -129], [1] * 5, shift=8), *[{}] * VectorAlu.LATENCY]
+    steps = [beat(VectorOp.MULTIPLY, [120, 127, 128, -128, -129], [1] * 5, shift=8),
+             *[{}] * VectorAlu.LATENCY]
     sampled = lockstep(VectorAlu(element_bits=34, lanes=5), steps, ["o"])
     assert sampled[VectorAlu.LATENCY]["o"] == [0, 0, 1, 0, -1]
 
 
 def test_a_multiplier_is_honoured_f075():
-    steps = [beat(VectorOp.MULTIPLY, [1000, -1000, 100], [77] * 3, shift=7, bits=8), *[{}] * VectorAlu.LATENCY]
+    steps = [beat(VectorOp.MULTIPLY, [1000, -1000, 100], [77] * 3, shift=7, bits=8),
+             *[{}] * VectorAlu.LATENCY]
     sampled = lockstep(VectorAlu(element_bits=34, lanes=3), steps, ["o"])
     assert sampled[VectorAlu.LATENCY]["o"] == [127, -128, 60]
 
