@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from .checks import ceil_log2, check_integer
+from .checks import check_integer
 from .vector_commands import SHIFT_BITS
 from .vector_format import VectorFormat, check_element_bits
 
@@ -61,17 +61,19 @@ class Rounder(wiring.Component):
         width = len(self.value[0])
         shift = Signal.like(self.shift)
         high = Signal(self._format.element_bits - 1)  # the greatest result
-        beyond = Signal(width)                        # bits of a value that only repeat its sign
-        kept_bits = Signal(range(width + (1 << SHIFT_BITS) + 1))
+        kept_bits = Signal(range(width + (1 << SHIFT_BITS) + 1))  # those below the sign
+        signs = Signal(range(width + 1))              # how many bits only repeat the sign
+        beyond = Signal(width)                        # which
         last_high = Signal.like(high)
-        m.d.comb += kept_bits.eq(
-            self.shift + Mux(self.bits == 0, self._format.element_bits, self.bits) - 1)
+        m.d.comb += [
+            kept_bits.eq(
+                self.shift + Mux(self.bits == 0, self._format.element_bits, self.bits) - 1),
+            beyond.eq(C(-1 << width, signed(width + 1)) >> signs),
+        ]
         m.d.sync += [
             shift.eq(self.shift),
             high.eq((1 << self.bits >> 1) - 1),  # 0 bits give all ones
-            # ones from bit `kept_bits` on
-            beyond.eq(C(-1 << width, signed(width + 1))
-                      >> Mux(kept_bits > width, 0, width - kept_bits)[:ceil_log2(width + 1)]),
+            signs.eq(Mux(kept_bits > width, 0, width - kept_bits)),
         ]
         with m.If(self.valid):
             m.d.sync += last_high.eq(high)
