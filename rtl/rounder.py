@@ -40,7 +40,7 @@ class Rounder(wiring.Component):
     o : Out(ArrayLayout(signed(element_bits), lanes))
         Kept until the next result.
     outside : Out(lanes)
-        The result was saturated.
+        The result was saturated; means something only of results of all bits.
     """
 
     LATENCY = 1  # cycles from a value to its result
