@@ -231,7 +231,7 @@ class HandoffUnit(wiring.Component):
             self.bytes.eq(Mux(last_elements, now["bytes"], times(elements, element_bytes))
                           & valid.replicate(len(self.bytes))),
             # In time for `ready`: this does not wait for whether the beat is a last one.
-            fits.eq(Mux(begin, now["bytes"] <= rate,
+            fits.eq(Mux(begin, now["bytes"] <= rate if rate < 7 * most else 1,
                         kept["debt"] + Mux(issued, 0, kept["bytes"]) <= rate)),
             pass_ends.eq(moves & (issued | last) & fits),
         ]

@@ -118,4 +118,5 @@ class VectorSlot(wiring.Component):
         row = Signal(range(self.banks[0].depth), name=f"{name}_row")
         following = Signal.like(row, name=f"{name}_following")
         m.d.comb += [row.eq(address >> shift), following.eq(row + 1)]
-        return [Mux(number < address[:shift], following, row) for number in range(self._word)]
+        return [*(Mux(number < address[:shift], following, row)
+                  for number in range(self._word - 1)), row]
