@@ -63,7 +63,7 @@ COUNTERS = {
 }
 
 #: The number of each counter, by which it is read.
-CounterNumber = Enum("CounterNumber", {
+CounterNumber = Enum("CounterNumber", {  # type: ignore[misc]  # mypy wants to see the names
     name.replace(".", "_").upper(): number for number, name in enumerate(COUNTERS)})
 
 _WIDE = {"useful_macs": 21, "handoff_bytes": 17, "exchange_bytes": 17, "bytes_read": 40,
