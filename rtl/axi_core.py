@@ -16,7 +16,7 @@ _COMMANDS = {"s_axis_load": "loads", "s_axis_job": "jobs", "s_axis_vector": "vec
 
 
 def axi_ports(core):
-    """The ports of :class:`AxiCore` around a core: name -> (flow, bits, the core's port as a path).
+    """Ports of :class:`AxiCore` around a core: name -> (flow, shape, the core's port as a path).
 
     The path of a ready that is constantly high is None.
     """
@@ -30,8 +30,9 @@ def axi_ports(core):
             _add_stream(ports, prefix + name, core, path, member.flow)
         else:
             ports[f"mem_{name}"] = (member.flow, Shape.cast(member.shape).width, path)
-    for name in ("count", "clear", "active", "overflow"):
-        ports[name] = (core.signature.members[name].flow, 1, (name,))
+    for name in ("count", "clear", "counter_select", "counter", "active", "overflow"):
+        member = core.signature.members[name]
+        ports[name] = (member.flow, member.shape, (name,))
     return ports
 
 
@@ -75,20 +76,20 @@ class AxiCore(wiring.Component):
         Result rows of the store under way, with their addresses; never stalled.
     mem_<name> : In
         What the memory says about requests, see :class:`MemorySignature`.
-    count, clear, active, overflow
+    count, clear, counter_select, counter, active, overflow
         As in :class:`Core`.
     """
 
     def __init__(self, *, design):
         self.core = Core(design=design)
         self._ports = axi_ports(self.core)
-        super().__init__({name: flow(bits) for name, (flow, bits, _path) in self._ports.items()})
+        super().__init__({name: flow(shape) for name, (flow, shape, _path) in self._ports.items()})
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.core = self.core
-        for name, (flow, _bits, path) in self._ports.items():
-            port = getattr(self, name)
+        for name, (flow, _shape, path) in self._ports.items():
+            port = Value.cast(getattr(self, name))
             inside = C(1) if path is None else Value.cast(_member(self.core, path))
             m.d.comb += inside.eq(port) if flow is In else port.eq(inside)
         return m

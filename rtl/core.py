@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from .accumulator import Accumulators
 from .array_control import ArrayControl
 from .commands import array_layout, load_layout, store_layout
-from .counters import CounterBank
+from .counters import COUNTER_BITS, CounterBank, CounterNumber
 from .formats import IntegerFormat
 from .handoff import HandoffUnit
 from .loader import Loader
@@ -47,6 +47,11 @@ class Core(wiring.Component):
         Count cycles and events.
     clear : In(1)
         Clear counters and the overflow flag; only while not `active`.
+    counter_select : In(CounterNumber)
+        A counter, of those of :class:`CounterBank`.
+    counter : Out(COUNTER_BITS)
+        What it showed in the cycle before. If nothing is connected here synthesis leaves all
+        counters out.
     active : Out(1)
         Some unit has a command or work under way.
     overflow : Out(1)
@@ -78,6 +83,8 @@ class Core(wiring.Component):
             "memory": Out(MemorySignature(design)),
             "count": In(1),
             "clear": In(1),
+            "counter_select": In(CounterNumber),
+            "counter": Out(COUNTER_BITS),
             "active": Out(1),
             "overflow": Out(1),
         })
@@ -255,6 +262,8 @@ class Core(wiring.Component):
                      | handoff_busy),
             counters.enable.eq(self.count),
             counters.clear.eq(self.clear),
+            counters.select.eq(self.counter_select),
+            self.counter.eq(counters.selected),
             counters.status_memory.eq(memory.loading | memory.storing),
             counters.status_loader.eq(loader.status),
             counters.status_array.eq(control.status),

@@ -1,14 +1,16 @@
 """Counter bank: counts what the units report, readable on an FPGA too."""
 
+from enum import Enum
 from typing import NamedTuple
 
 from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from .choice import chosen
 from .status import UNITS
 
-__all__ = ["COUNTER_BITS", "COUNTERS", "EVENTS", "CounterBank", "Event"]
+__all__ = ["COUNTER_BITS", "COUNTERS", "EVENTS", "CounterBank", "CounterNumber", "Event"]
 
 COUNTER_BITS = 48  # 2**48 cycles are 78 hours at 1 GHz: no counter wraps in a run
 
@@ -60,6 +62,10 @@ COUNTERS = {
     **{name: event.description for name, event in EVENTS.items()},
 }
 
+#: The number of each counter, by which it is read.
+CounterNumber = Enum("CounterNumber", {  # type: ignore[misc]  # mypy wants to see the names
+    name.replace(".", "_").upper(): number for number, name in enumerate(COUNTERS)})
+
 _WIDE = {"useful_macs": 21, "handoff_bytes": 17, "exchange_bytes": 17, "bytes_read": 40,
          "bytes_written": 40, "window_bytes": 40, "transactions": 40}
 
@@ -81,10 +87,15 @@ class CounterBank(wiring.Component):
         What the event adds in this cycle.
     <unit>_<status>, <event> : Out(COUNTER_BITS)
         The counters.
+    select : In(CounterNumber)
+        The counter to be read.
+    selected : Out(COUNTER_BITS)
+        What it showed in the cycle before.
     """
 
     def __init__(self):
-        members = {"enable": In(1), "clear": In(1)}
+        members = {"enable": In(1), "clear": In(1), "select": In(CounterNumber),
+                   "selected": Out(COUNTER_BITS)}
         for unit, statuses in UNITS.items():
             members[f"status_{unit}"] = In(statuses)
         for event in EVENTS:
@@ -116,6 +127,8 @@ class CounterBank(wiring.Component):
                 add = getattr(self, f"add_{event}")
                 with m.If(add != 0):
                     m.d.sync += self.counter(event).eq(self.counter(event) + add)
+        m.d.sync += self.selected.eq(
+            chosen(map(self.counter, COUNTERS), Value.cast(self.select)))
         with m.If(self.clear):
             m.d.sync += [self.counter(name).eq(0) for name in COUNTERS]
         return m

@@ -23,8 +23,8 @@ STAGES = QUOTIENT_BITS // BITS_PER_STAGE
 class Divider(wiring.Component):
     """x * multiplier / (y * 2**shift), rounded half up, `lanes` elements per cycle.
 
-    One beat per cycle, never stalls; `LATENCY` cycles to the result: the product and the divisor,
-    the rounding, and a stage for every two bits of the quotient. The numpy model is
+    One beat per cycle, never stalls; `LATENCY` cycles to the result: the magnitude, the product and
+    the divisor, the rounding, and a stage for every two bits of the quotient. The numpy model is
     :meth:`VectorFormat.divide`: y <= 0 and masked x give 0, the divisor saturates at
     `DIVISOR_BITS` bits and the quotient at `QUOTIENT_BITS` bits and a sign.
 
@@ -49,7 +49,7 @@ class Divider(wiring.Component):
         Kept until the next result.
     """
 
-    LATENCY = 2 + STAGES  # cycles from a beat to its result
+    LATENCY = 3 + STAGES  # cycles from a beat to its result
 
     def __init__(self, *, element_bits, lanes):
         check_element_bits(element_bits)
@@ -66,32 +66,47 @@ class Divider(wiring.Component):
         m = Module()
         valid = Signal(self.LATENCY - 1)
         m.d.sync += valid.eq(Cat(self.valid, valid[:-1]))
-        stage = self._elaborate_rounding(m, valid[0], self._elaborate_product(m))
+        product = self._elaborate_product(m, valid[0], self._elaborate_magnitude(m))
+        stage = self._elaborate_rounding(m, valid[1], product)
         for number in range(STAGES):
-            stage = self._elaborate_stage(m, number, valid[1 + number], stage)
+            stage = self._elaborate_stage(m, number, valid[2 + number], stage)
         for lane, result in enumerate(stage):
             magnitude = result.bits | result.full.replicate(QUOTIENT_BITS)
             m.d.comb += self.o[lane].eq(Mux(result.negative, -magnitude, magnitude))
         return m
 
-    def _elaborate_product(self, m):
-        """|x| * multiplier, y * 2**shift and the sign; 0 / 1 where the result is to be 0."""
+    def _elaborate_magnitude(self, m):
+        """|x| and the sign, y; 0 / 1 where the result is to be 0."""
+        bits = self._format.element_bits
+        magnitude = Signal(data.ArrayLayout(data.StructLayout({
+            "amount": bits - 1, "y": bits - 1, "is_zero": 1, "negative": 1}), self._lanes))
+        fields = []
+        for x, y in zip(self.x, self.y):
+            is_zero = (y <= 0) | (x == self._format.masked)
+            amount = Mux(x < 0, -x, x)[:bits - 1]
+            fields += [Mux(is_zero, 0, amount), y[:bits - 1], is_zero, x < 0]
+        with m.If(self.valid):
+            m.d.sync += magnitude.eq(Cat(fields))
+        return magnitude
+
+    def _elaborate_product(self, m, valid, magnitude):
+        """|x| * multiplier, and y * 2**shift, saturated."""
         bits = self._format.element_bits
         product = Signal(data.ArrayLayout(data.StructLayout({
             "amount": bits - 1 + MULTIPLIER_BITS, "divisor": DIVISOR_BITS, "negative": 1}),
             self._lanes))
-        limit = Signal(DIVISOR_BITS)
-        m.d.comb += limit.eq(((1 << DIVISOR_BITS) - 1) >> self.shift)
-        fields = []
-        for x, y in zip(self.x, self.y):
-            is_zero = (y <= 0) | (x == self._format.masked)
-            magnitude = Mux(x < 0, -x, x)[:bits - 1]
-            shifted = (y[:bits - 1] << self.shift)[:DIVISOR_BITS]
-            divisor = Mux(y > limit, (1 << DIVISOR_BITS) - 1, shifted)
-            fields += [Mux(is_zero, 0, magnitude * self.multiplier), Mux(is_zero, 1, divisor),
-                       (x < 0)]
+        multiplier = Signal.like(self.multiplier)
+        shift = Signal.like(self.shift)
+        limit = Signal(DIVISOR_BITS)  # the greatest y whose divisor does not saturate
+        most = (1 << DIVISOR_BITS) - 1
         with m.If(self.valid):
-            m.d.sync += product.eq(Cat(fields))
+            m.d.sync += [multiplier.eq(self.multiplier), shift.eq(self.shift),
+                         limit.eq(most >> self.shift)]
+        with m.If(valid):
+            m.d.sync += product.eq(Cat(
+                Cat(each.amount * multiplier, Mux(each.is_zero, 1, Mux(
+                    each.y > limit, most, (each.y << shift)[:DIVISOR_BITS])), each.negative)
+                for each in magnitude))
         return product
 
     def _elaborate_rounding(self, m, valid, product):

@@ -18,8 +18,8 @@ MAX_SHIFT = 31    # beyond it a result is 0
 class Exponential(wiring.Component):
     """2**(x / 2**16) in units of 2**-30, `lanes` elements per cycle.
 
-    One beat per cycle, never stalls; `LATENCY` cycles to the result: the table, the line between
-    two entries, the shift. x > 0 counts as 0; masked gives 0. The numpy model is
+    One beat per cycle, never stalls; `LATENCY` cycles to the result: the table, its entry, the
+    line between two entries, the shift. x > 0 counts as 0; masked gives 0. The numpy model is
     :meth:`VectorFormat.exponential`.
 
     Parameters
@@ -38,7 +38,7 @@ class Exponential(wiring.Component):
         Kept until the next result.
     """
 
-    LATENCY = 3  # cycles from a beat to its result
+    LATENCY = 4  # cycles from a beat to its result
 
     def __init__(self, *, element_bits, lanes):
         check_element_bits(element_bits)
@@ -58,8 +58,8 @@ class Exponential(wiring.Component):
         m = Module()
         m.submodules.table = table = memory.Memory(self._table)
         ports = []
-        valid = Signal(2)
-        m.d.sync += valid.eq(Cat(self.valid, valid[0]))
+        valid = Signal(3)
+        m.d.sync += valid.eq(Cat(self.valid, valid[:-1]))
         exponents = [Mux(x > 0, 0, -x) for x in self.x]
         for exponent in exponents:
             port = table.read_port()
@@ -67,6 +67,9 @@ class Exponential(wiring.Component):
             m.d.comb += [port.en.eq(self.valid), port.addr.eq(exponent[9:16])]
         rest = Signal(data.ArrayLayout(9, self._lanes))
         shift = Signal(data.ArrayLayout(6, self._lanes))
+        entries = Signal(data.ArrayLayout(self._table.shape, self._lanes))
+        entry_rest = Signal.like(rest)
+        entry_shift = Signal.like(shift)
         line = Signal(data.ArrayLayout(RESULT_BITS, self._lanes))
         line_shift = Signal.like(shift)
         with m.If(self.valid):
@@ -75,11 +78,14 @@ class Exponential(wiring.Component):
                 shift.eq(Cat(Mux(exponent[16:] > MAX_SHIFT, MAX_SHIFT + 1, exponent[16:])[:6]
                              for exponent in exponents))]
         with m.If(valid[0]):
-            m.d.sync += [
-                line_shift.eq(shift),
-                line.eq(Cat((port.data.value - (port.data.slope * part + 256 >> 9))[:RESULT_BITS]
-                            for port, part in zip(ports, rest)))]
+            m.d.sync += [entries.eq(Cat(port.data for port in ports)), entry_rest.eq(rest),
+                         entry_shift.eq(shift)]
         with m.If(valid[1]):
+            m.d.sync += [
+                line_shift.eq(entry_shift),
+                line.eq(Cat((entry.value - (entry.slope * part + 256 >> 9))[:RESULT_BITS]
+                            for entry, part in zip(entries, entry_rest)))]
+        with m.If(valid[2]):
             m.d.sync += self.o.eq(Cat(
                 Mux(places > MAX_SHIFT, 0, round_shift(value, places[:5]))
                 for value, places in zip(line, line_shift)))

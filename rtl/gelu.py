@@ -19,8 +19,9 @@ REST_BITS = 8    # of x, between two entries
 class Gelu(wiring.Component):
     """x * normal distribution(x), both in units of 2**-12, `lanes` elements per cycle.
 
-    One beat per cycle, never stalls; `LATENCY` cycles to the result: the table, the product, the
-    sum. Masked, like every x below -8, gives 0. The numpy model is :meth:`VectorFormat.gelu`.
+    One beat per cycle, never stalls; `LATENCY` cycles to the result: the table, its entry, the
+    product, the sum. Masked, like every x below -8, gives 0. The numpy model is
+    :meth:`VectorFormat.gelu`.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ class Gelu(wiring.Component):
         Kept until the next result.
     """
 
-    LATENCY = 3  # cycles from a beat to its result
+    LATENCY = 4  # cycles from a beat to its result
 
     def __init__(self, *, element_bits, lanes):
         check_element_bits(element_bits)
@@ -55,8 +56,8 @@ class Gelu(wiring.Component):
         m = Module()
         m.submodules.table = table = memory.Memory(self._table)
         ports = []
-        valid = Signal(2)
-        m.d.sync += valid.eq(Cat(self.valid, valid[0]))
+        valid = Signal(3)
+        m.d.sync += valid.eq(Cat(self.valid, valid[:-1]))
         places = [(x + EDGE)[:REST_BITS + 8] for x in self.x]
         for place in places:
             port = table.read_port()
@@ -65,6 +66,10 @@ class Gelu(wiring.Component):
         x = Signal.like(self.x)
         inside = Signal(self._lanes)
         rest = Signal(data.ArrayLayout(REST_BITS, self._lanes))
+        entries = Signal(data.ArrayLayout(self._table.shape, self._lanes))
+        entry_x, entry_rest, entry_inside = (
+            Signal.like(value, name=f"entry_{name}")
+            for name, value in (("x", x), ("rest", rest), ("inside", inside)))
         start = Signal.like(self.x)
         step = Signal(data.ArrayLayout(signed(SLOPE_BITS + 1), self._lanes))
         with m.If(self.valid):
@@ -74,13 +79,17 @@ class Gelu(wiring.Component):
                 # outside the table: the result
                 x.eq(Cat(Mux(value < -EDGE, 0, value)[:self._bits] for value in self.x))]
         with m.If(valid[0]):
-            m.d.sync += [
-                start.eq(Cat(sign_extended(Mux(is_inside, port.data.value, value), self._bits)
-                             for is_inside, port, value in zip(inside, ports, x))),
-                step.eq(Cat(Mux(is_inside, (port.data.slope * part + 128) >> REST_BITS, 0)
-                            [:SLOPE_BITS + 1]
-                            for is_inside, port, part in zip(inside, ports, rest)))]
+            m.d.sync += [entries.eq(Cat(port.data for port in ports)), entry_x.eq(x),
+                         entry_rest.eq(rest), entry_inside.eq(inside)]
         with m.If(valid[1]):
+            m.d.sync += [
+                start.eq(Cat(sign_extended(Mux(is_inside, entry.value, value), self._bits)
+                             for is_inside, entry, value in zip(entry_inside, entries, entry_x))),
+                step.eq(Cat(Mux(is_inside, (entry.slope * part + 128) >> REST_BITS, 0)
+                            [:SLOPE_BITS + 1]
+                            for is_inside, entry, part in zip(
+                                entry_inside, entries, entry_rest)))]
+        with m.If(valid[2]):
             m.d.sync += self.o.eq(Cat((value + more)[:self._bits]
                                       for value, more in zip(start, step)))
         return m

@@ -6,11 +6,11 @@ from amaranth.lib.wiring import In, Out
 
 from .checks import ceil_div
 from .exchange import Exchange, exchange_bits, exchange_words, matrix_beat
-from .handoff_formats import ProbabilityFormat, ScoreFormat
+from .handoff_formats import ProbabilityFormat, ScoreFormat, ScoreShift
+from .rounding import times
 from .stand_in import left_out
 from .status import HandoffStatus
 from .vector_commands import (
-    SHIFT_BITS,
     Direction,
     handoff_layout,
     matrix_pieces,
@@ -68,10 +68,10 @@ class HandoffUnit(wiring.Component):
     read, release : Out(1), bank, row : Out
         Read an accumulator row; the bank is free after this cycle.
     data : In(ArrayLayout(accumulator, cols))
-        The row read in the cycle before.
+        The row read `Accumulators.LATENCY` cycles before.
     vector_read, vector_write : Out(1), vector_..., vector_read_... : Out
-        Access to the vector slots; the elements of `vector_read_data` were read in the cycle
-        before.
+        Access to the vector slots; the elements of `vector_read_data` were read
+        `VectorStorage.LATENCY` cycles before.
     vector_take, vector_filled, vector_use : Out(1), vector_..._slot : Out
         Hand-shakes of the vector slots.
     operand_write : Out(matrix_pieces), operand_slot, operand_row, operand_data : Out
@@ -84,7 +84,7 @@ class HandoffUnit(wiring.Component):
     status : Out(HandoffStatus)
     """
 
-    LATENCY = 2     # cycles from a beat to its write at the destination
+    LATENCY = 3     # cycles from a beat to its write at the destination
     TURNAROUND = 2  # cycles between both halves of a staged transfer
 
     def __init__(self, *, design):
@@ -195,11 +195,9 @@ class HandoffUnit(wiring.Component):
         last_elements = Signal()  # no beats of the row after this one
         most = max(matrix_beat(design), design.cols)
         count = Signal(range(most + 1))
-        nbytes = Signal.like(self.bytes)
         elements = Mux(to_matrix, matrix_beat(design), design.cols)
-        pitch = Mux(to_matrix, matrix_pieces(design) * transfer.piece_pitch,
-                    transfer.piece_pitch)
         valid = Signal(name="beat")
+        element_bytes = transfer.element_bytes
 
         # Where the beat is: registers, at the beginning of a pass as the command says.
         most_bytes = max(7 * most, design.handoff_bytes_per_cycle)
@@ -214,38 +212,48 @@ class HandoffUnit(wiring.Component):
             "unit": (range(design.vector_units), 0),
             "place": (range(exchange_words(design)), 0),
             "debt": (signed(debt_bits), 0),          # bytes moved beyond the bandwidth
+            # if this is the last beat of the row
+            "bytes": (self.bytes.shape(), times(transfer.length[:len(count)], element_bytes)),
         }
         kept = {name: Signal(shape, name=name) for name, (shape, _) in places.items()}
         now = {name: Signal(shape, name=f"{name}_now") for name, (shape, _) in places.items()}
         m.d.comb += [now[name].eq(Mux(begin, first, kept[name]))
                      for name, (_, first) in places.items()]
-        debt = Signal(signed(debt_bits + 1), name="debt_after")
+        rate = design.handoff_bytes_per_cycle
+        fits = Signal()           # the bytes with this beat's, if it is the pass's last one
+        last = Signal()
         m.d.comb += [
             valid.eq(moves & ~issued),
             last_row.eq(now["rows_before"] == transfer.rows - 1),
             last_elements.eq(now["left"] <= elements),
+            last.eq(last_row & last_elements),
             count.eq(Mux(last_elements, now["left"], elements)),
-            nbytes.eq(count * transfer.element_bytes),
-            self.bytes.eq(Mux(valid, nbytes, 0)),
-            debt.eq(now["debt"] + self.bytes - design.handoff_bytes_per_cycle),
-            pass_ends.eq(moves & (issued | (last_row & last_elements)) & (debt <= 0)),
+            self.bytes.eq(Mux(last_elements, now["bytes"], times(elements, element_bytes))
+                          & valid.replicate(len(self.bytes))),
+            # In time for `ready`: this does not wait for whether the beat is a last one.
+            fits.eq(Mux(begin, now["bytes"] <= rate if rate < 7 * most else 1,
+                        kept["debt"] + Mux(issued, 0, kept["bytes"]) <= rate)),
+            pass_ends.eq(moves & (issued | last) & fits),
         ]
         with m.If(pass_ends):
             m.d.sync += [begin.eq(1), issued.eq(0)]
         with m.Elif(moves):
-            m.d.sync += [begin.eq(0), kept["debt"].eq(debt),
-                         issued.eq(issued | (last_row & last_elements))]
+            m.d.sync += [begin.eq(0), kept["debt"].eq(now["debt"] + self.bytes - rate),
+                         issued.eq(issued | last)]
+            left = now["left"] - Mux(last_row, elements, 0)
+            m.d.sync += kept["bytes"].eq(times(left[:len(count)], element_bytes))
         with m.If(valid):
-            self._advance(m, now, kept, last_row, elements, pitch)
+            self._advance(m, now, kept, last_row, elements, to_matrix)
         return {"valid": valid, "count": count, **{name: now[name] for name in (
             "matrix_row", "vector_address", "unit", "place")}}
 
-    def _advance(self, m, now, kept, last_row, elements, pitch):
+    def _advance(self, m, now, kept, last_row, elements, to_matrix):
         """To the next row or, after the last one, to the next pieces of the first one."""
         transfer = self.i.payload
         m.d.sync += kept["place"].eq(now["place"] + 1)
         with m.If(last_row):
-            matrix = now["matrix_piece"] + pitch
+            pieces = Mux(to_matrix, matrix_pieces(self._design), 1)
+            matrix = now["matrix_piece"] + times(transfer.piece_pitch, pieces)
             vector = now["vector_piece"] + elements
             m.d.sync += [
                 kept["rows_before"].eq(0), kept["left"].eq(now["left"] - elements),
@@ -266,7 +274,7 @@ class HandoffUnit(wiring.Component):
             ]
 
     def _elaborate_data(self, m, beat, to_matrix, second):
-        """Reads the beat, converts it in the next cycle and writes it in the one after."""
+        """Reads the beat; what comes is registered, converted, and written in the last cycle."""
         design, transfer = self._design, self.i.payload
         first = beat["valid"] & ~second
         m.d.comb += [
@@ -277,64 +285,60 @@ class HandoffUnit(wiring.Component):
             self.vector_read_unit.eq(beat["unit"]),
             self.vector_read_address.eq(beat["vector_address"]),
         ]
-        place = data.StructLayout({
-            "to_matrix": 1, "second": 1, "slot": transfer.slot.shape(),
-            "buffer": transfer.buffer.shape(), "piece_pitch": transfer.piece_pitch.shape(),
-            "matrix_row": beat["matrix_row"].shape(),
-            "vector_address": beat["vector_address"].shape(), "unit": beat["unit"].shape(),
-            "count": beat["count"].shape(), "place": beat["place"].shape()})
-        reading = Signal(place)
-        writing = Signal(place)
-        read_valid = Signal()
-        write_valid = Signal()
-        shift = Signal(SHIFT_BITS)
-        narrow = Signal()
+        values = {"valid": beat["valid"], "to_matrix": to_matrix, "second": second,
+                  "slot": transfer.slot, "buffer": transfer.buffer,
+                  "piece_pitch": transfer.piece_pitch, "shift": transfer.shift,
+                  "narrow": transfer.narrow, **{name: beat[name] for name in (
+                      "matrix_row", "vector_address", "unit", "count", "place")}}
+        place = data.StructLayout({name: Value.cast(value).shape()
+                                   for name, value in values.items()})
+        # The beat of each of the cycles before.
+        stages = [Signal(place, name=name) for name in ("reading", "rounding", "writing")]
+        elements = Signal.like(self.vector_read_data)
+        m.d.sync += [target.eq(source) for source, target in zip(
+            (Cat(values.values()), *stages), stages)]
+        reading, rounding, writing = stages
+        with m.If(reading.valid):
+            m.d.sync += elements.eq(self.vector_read_data)
         word = Signal(exchange_bits(design))
-        m.d.sync += [read_valid.eq(beat["valid"]), write_valid.eq(read_valid)]
-        with m.If(beat["valid"]):
-            m.d.sync += [
-                reading.to_matrix.eq(to_matrix), reading.second.eq(second),
-                reading.slot.eq(transfer.slot), reading.buffer.eq(transfer.buffer),
-                reading.piece_pitch.eq(transfer.piece_pitch),
-                shift.eq(transfer.shift), narrow.eq(transfer.narrow),
-                *(reading[name].eq(beat[name]) for name in (
-                    "matrix_row", "vector_address", "unit", "count", "place")),
-            ]
-        source = Mux(reading.to_matrix, self._probabilities(m, reading.count, narrow),
-                     self._scores(m, shift, narrow))
+        source = Mux(rounding.to_matrix, self._probabilities(m, elements, rounding),
+                     self._scores(m, reading, rounding))
         arrives = Signal()       # the beat written in this cycle reaches its destination
-        m.d.comb += arrives.eq(write_valid & (writing.second | (not self._staged)))
+        m.d.comb += arrives.eq(writing.valid & (writing.second | (not self._staged)))
         if self._staged:
             m.submodules.exchange = exchange = Exchange(design=design)
             m.d.comb += [
-                exchange.read.eq(beat["valid"] & second),
-                exchange.read_place.eq(beat["place"]),
-                exchange.write.eq(write_valid & ~writing.second),
+                exchange.read.eq(reading.valid & reading.second),
+                exchange.read_place.eq(reading.place),
+                exchange.write.eq(writing.valid & ~writing.second),
                 exchange.write_place.eq(writing.place),
                 exchange.data.eq(word),
             ]
-            source = Mux(reading.second, exchange.o, source)
-        with m.If(read_valid):
-            m.d.sync += [writing.eq(reading), word.eq(source)]
+            source = Mux(rounding.second, exchange.o, source)
+        with m.If(rounding.valid):
+            m.d.sync += word.eq(source)
         self._write(m, arrives, writing, word)
 
-    def _scores(self, m, shift, narrow):
-        """The accumulator row that was read, converted."""
+    def _scores(self, m, reading, rounding):
+        """The accumulator row, shifted as it is read and rounded in the next cycle."""
         scores = []
         for col in range(self._design.cols):
+            m.submodules[f"shift_{col}"] = shift = ScoreShift(design=self._design)
             m.submodules[f"score_{col}"] = score = ScoreFormat(design=self._design)
-            m.d.comb += [score.i.eq(self.data[col]), score.shift.eq(shift),
-                         score.narrow.eq(narrow)]
+            shifted = Signal.like(shift.o, name=f"shifted_{col}")
+            m.d.sync += shifted.eq(shift.o)
+            m.d.comb += [shift.i.eq(self.data[col]), shift.shift.eq(reading.shift),
+                         score.i.eq(shifted), score.narrow.eq(rounding.narrow)]
             scores.append(score.o)
         return Cat(*scores)
 
-    def _probabilities(self, m, count, narrow):
-        """The vector elements that were read, converted; 0 beyond `count`."""
+    def _probabilities(self, m, elements, beat):
+        """The vector elements of a beat, converted; 0 beyond its `count`."""
         activations = []
         for place in range(matrix_beat(self._design)):
             m.submodules[f"probability_{place}"] = code = ProbabilityFormat(design=self._design)
-            m.d.comb += [code.i.eq(self.vector_read_data[place]), code.narrow.eq(narrow)]
-            activations.append(Mux(count > place, code.o, 0))
+            m.d.comb += [code.i.eq(elements[place]), code.narrow.eq(beat.narrow)]
+            activations.append(Mux(beat.count > place, code.o, 0))
         return Cat(*activations)
 
     def _write(self, m, arrives, writing, word):

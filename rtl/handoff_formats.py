@@ -7,7 +7,8 @@ from amaranth.lib.wiring import In, Out
 
 from .vector_commands import SHIFT_BITS
 
-__all__ = ["ProbabilityFormat", "ScoreFormat", "convert_probability", "convert_score"]
+__all__ = ["ProbabilityFormat", "ScoreFormat", "ScoreShift", "convert_probability",
+           "convert_score"]
 
 
 def convert_score(design, accumulator, shift=0, narrow=0):
@@ -27,8 +28,37 @@ def convert_probability(design, element, narrow=0):
     return ((element & one) * most + one // 2) // one
 
 
+class ScoreShift(wiring.Component):
+    """Twice an accumulator / 2**`shift`, rounded down: the lowest bit says how to round.
+
+    Combinational.
+
+    Parameters
+    ----------
+    design : Design
+
+    Members
+    -------
+    i : In(signed(accumulator_bits))
+    shift : In(6)
+    o : Out(signed(accumulator_bits + 1))
+    """
+
+    def __init__(self, *, design):
+        super().__init__({
+            "i": In(signed(design.accumulator_bits)),
+            "shift": In(SHIFT_BITS),
+            "o": Out(signed(design.accumulator_bits + 1)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.o.eq((self.i << 1) >> self.shift)
+        return m
+
+
 class ScoreFormat(wiring.Component):
-    """An accumulator divided by 2**`shift`, rounded half up, and with `narrow` saturated.
+    """Half of what :class:`ScoreShift` makes, rounded half up, and with `narrow` saturated.
 
     Combinational. With `narrow` the result has `score_bits`, the least number left out.
 
@@ -38,29 +68,23 @@ class ScoreFormat(wiring.Component):
 
     Members
     -------
-    i, o : In, Out(signed(accumulator_bits))
-    shift : In(6)
+    i : In(signed(accumulator_bits + 1))
     narrow : In(1)
+    o : Out(signed(accumulator_bits))
     """
 
     def __init__(self, *, design):
         self._design = design
         super().__init__({
-            "i": In(signed(design.accumulator_bits)),
-            "shift": In(SHIFT_BITS),
+            "i": In(signed(design.accumulator_bits + 1)),
             "narrow": In(1),
             "o": Out(signed(design.accumulator_bits)),
         })
 
     def elaborate(self, platform):
         m = Module()
-        # Twice the quotient, rounded down: its lowest bit says how to round.
-        doubled = Signal(signed(self._design.accumulator_bits + 1))
         rounded = Signal(signed(self._design.accumulator_bits + 1))
-        m.d.comb += [
-            doubled.eq((self.i << 1) >> self.shift),
-            rounded.eq((doubled + 1) >> 1),
-        ]
+        m.d.comb += rounded.eq((self.i + 1) >> 1)
         high = (1 << self._design.score_bits - 1) - 1
         with m.If(self.narrow & (rounded > high)):
             m.d.comb += self.o.eq(high)

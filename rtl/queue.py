@@ -9,8 +9,6 @@ from .stand_in import left_out
 
 __all__ = ["Queue"]
 
-REGISTERS = 4  # entries up to which a queue is built from registers
-
 
 class Queue(wiring.Component):
     """A first-in first-out queue with a fill level.
@@ -64,35 +62,18 @@ class Queue(wiring.Component):
         with m.If(pop & ~push):
             m.d.sync += self.level.eq(self.level - 1)
 
-        if self._depth <= REGISTERS:
-            self._elaborate_registers(m, push, pop)
+        if self._depth == 1:
+            with m.If(push):
+                m.d.sync += self.o.payload.eq(self.i.payload)
         else:
             self._elaborate_memory(m, push, pop)
         return m
 
-    def _elaborate_registers(self, m, push, pop):
-        """The entries are registers; they move towards the head.
-
-        Each chooses between two words and has an enable, which FPGAs have in front of a register.
-        """
-        width = Shape.cast(self._shape).width
-        entries = Signal(self._depth * width)
-        last = Signal.like(self.level)  # where an entry goes that comes in this cycle
-        m.d.comb += [self.o.payload.eq(entries[:width]), last.eq(self.level - pop)]
-        for place in range(self._depth):
-            entry = Signal(width, name=f"entry_{place}")
-            enters = Signal(name=f"enters_{place}")
-            m.d.comb += [entries.word_select(place, width).eq(entry),
-                         enters.eq(push & (last == place))]
-            with m.If(enters):
-                m.d.sync += entry.eq(self.i.payload)
-            with m.Elif(pop):
-                m.d.sync += entry.eq(entries[(place + 1) * width:(place + 2) * width])
-
     def _elaborate_memory(self, m, push, pop):
-        """The entries are a ring in a memory.
+        """The entries are a ring in a memory, which FPGAs have in their LUTs.
 
-        The read port always looks at the entry that will be the head after this cycle; a word
+        The read port shows the head and fetches the entry after it when one leaves, so that only
+        its enable depends on `o.ready`. An empty queue fetches the entry that is coming; a word
         written in this very cycle is forwarded by the port (`transparent_for`).
         """
         m.submodules.storage = storage = memory.Memory(
@@ -113,6 +94,7 @@ class Queue(wiring.Component):
             write.addr.eq(tail),
             write.data.eq(self.i.payload),
             write.en.eq(push),
-            read.addr.eq(Mux(pop, following(head), head)),
+            read.addr.eq(Mux(self.o.valid, following(head), head)),
+            read.en.eq(pop | ~self.o.valid),
             self.o.payload.eq(read.data),
         ]

@@ -5,7 +5,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from .checks import ceil_div, ceil_log2, check_integer
-from .rounding import round_shift, saturate, sign_extended
+from .rounder import Rounder
+from .rounding import sign_extended
 from .vector_commands import SHIFT_BITS
 from .vector_format import VectorFormat, check_element_bits
 
@@ -18,8 +19,8 @@ class Reduction(wiring.Component):
     """Greatest element of a row, or its sum / 2**shift rounded half up and saturated.
 
     One beat per cycle, rows back to back. Latency from a row's last beat to its result:
-    :meth:`latency`: ceil(log2(lanes)) rounds, one cycle that adds the beats of a row up, and one
-    that rounds. The numpy model is :class:`VectorFormat`.
+    :meth:`latency`: ceil(log2(lanes)) rounds, one cycle that adds the beats of a row up, and those
+    that round. The numpy model is :class:`VectorFormat`.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ class Reduction(wiring.Component):
     @staticmethod
     def latency(lanes):
         """Cycles from a row's last beat to its result."""
-        return ceil_log2(lanes) + 2
+        return ceil_log2(lanes) + 1 + Rounder.LATENCY + 1
 
     def _padded(self, neutral):
         """The elements of the beat, `neutral` where there is none."""
@@ -97,26 +98,27 @@ class Reduction(wiring.Component):
         return beat_out, level
 
     def _elaborate_rows(self, m, beat, greatest, added):
-        total = Signal(signed(self._format.element_bits + ceil_log2(LONGEST_ROW)))
-        complete = Signal()
+        bits = self._format.element_bits
+        total = Signal(signed(bits + ceil_log2(LONGEST_ROW)))
+        valid = Signal(2)  # of the stages: all of a row is in `total`; it is being rounded
         maximum = Signal()
-        shift = Signal.like(self.shift)
-        m.d.sync += complete.eq(beat.valid & beat.last)
+        m.submodules.rounder = rounder = Rounder(value_bits=len(total), element_bits=bits, lanes=1)
+        m.d.sync += [valid.eq(Cat(beat.valid & beat.last, valid[0])),
+                     self.overflow.eq(valid[1] & rounder.outside)]
+        m.d.comb += [
+            rounder.shift.eq(Mux(beat.maximum, 0, beat.shift)),
+            rounder.valid.eq(valid[0]),
+            rounder.value[0].eq(total),
+            rounder.masked.eq(maximum & (total == self._format.masked)),
+        ]
         with m.If(beat.valid):
-            m.d.sync += [maximum.eq(beat.maximum), shift.eq(beat.shift)]
+            m.d.sync += maximum.eq(beat.maximum)
             with m.If(beat.maximum):
                 m.d.sync += total.eq(Mux(beat.first | (greatest > total), greatest, total))
             with m.Else():
                 m.d.sync += total.eq(Mux(beat.first, 0, total) + added)
-        rounded = Signal.like(total)
-        outside = Signal()
-        low, high = self._format.lowest, self._format.highest
-        with m.If(complete & ~maximum):
-            m.d.comb += [rounded.eq(round_shift(total, shift)),
-                         outside.eq((rounded < low) | (rounded > high))]
-        m.d.sync += self.overflow.eq(outside)
-        with m.If(complete):
-            m.d.sync += self.row.eq(Mux(maximum, total, saturate(rounded, low, high)))
+        with m.If(valid[1]):
+            m.d.sync += self.row.eq(rounder.o[0])
 
 
 def _pairwise(values, shape, combine):

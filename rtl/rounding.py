@@ -1,8 +1,8 @@
-"""Rounding and saturation of Amaranth values, as expressions; widths for packing."""
+"""Arithmetic of Amaranth values, as expressions; widths for packing."""
 
 from amaranth import C, Mux, signed
 
-__all__ = ["round_shift", "saturate", "sign_extended"]
+__all__ = ["round_shift", "sign_extended", "times"]
 
 
 def round_shift(value, shift):
@@ -11,11 +11,14 @@ def round_shift(value, shift):
     return rounded.as_signed() if value.shape().signed else rounded
 
 
-def saturate(value, low, high):
-    """`value`, or the bound that it is beyond."""
-    return Mux(value > high, high, Mux(value < low, low, value))
-
-
 def sign_extended(value, width):
     """The low `width` bits of a signed value, which may have fewer."""
     return (value | C(0, signed(width)))[:width]
+
+
+def times(value, factor):
+    """A product with an unsigned factor of few bits, as sums: FPGAs' multipliers are slower."""
+    product = Mux(factor[0], value, 0)
+    for place in range(1, len(factor)):
+        product += Mux(factor[place], value << place, 0)
+    return product

@@ -104,7 +104,8 @@ class StoreUnit(wiring.Component):
             request.row_stride.eq(store.row_stride),
             starts.eq(self.o.valid & self.o.ready),
             reading.eq(starts | (active & (count != store.rows))),
-            all_read.eq((count + reading) == store.rows),
+            # Both compared in time for `reading`, which the memory decides.
+            all_read.eq(Mux(reading, count + 1 == store.rows, count == store.rows)),
             self.read.eq(reading & ~store.vector),
             self.bank.eq(store.bank),
             self.row.eq(store.acc_row + count),
@@ -117,8 +118,8 @@ class StoreUnit(wiring.Component):
         with m.Else():
             m.d.sync += [active.eq(starts | active), count.eq(count + reading)]
         with m.If(reading):
-            m.d.sync += address.eq(Mux(starts, store.base, address + store.row_stride))
-        self._elaborate_vector(m, starts, reading, ends)
+            m.d.sync += address.eq(Mux(active, address + store.row_stride, store.base))
+        self._elaborate_vector(m, active, starts, reading, ends)
         self._elaborate_write(m, reading, address)
 
         with m.If(starts | active):
@@ -132,7 +133,7 @@ class StoreUnit(wiring.Component):
             m.d.comb += self.status.eq(StoreStatus.MEMORY)
         return m
 
-    def _elaborate_vector(self, m, starts, reading, ends):
+    def _elaborate_vector(self, m, active, starts, reading, ends):
         """Rows of a vector slot: each unit in turn, then the next address."""
         store = self.i.payload
         unit = Signal.like(self.vector_unit)
@@ -140,8 +141,8 @@ class StoreUnit(wiring.Component):
         m.d.comb += [
             self.vector_read.eq(reading & store.vector),
             self.vector_slot.eq(store.bank),
-            self.vector_unit.eq(Mux(starts, 0, unit)),
-            self.vector_address.eq(Mux(starts, store.acc_row, place)),
+            self.vector_unit.eq(Mux(active, unit, 0)),
+            self.vector_address.eq(Mux(active, place, store.acc_row)),
             self.use.eq(starts & store.vector & store.wait),
             self.vector_release.eq(ends & store.vector & ~store.keep),
         ]

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from .checks import check_integer
 from .reduction import Reduction
-from .rounding import round_shift, saturate, sign_extended
+from .rounder import Rounder
 from .vector_commands import IMMEDIATE_BITS, SHIFT_BITS, VectorOp
 from .vector_format import VectorFormat, check_element_bits
 
@@ -52,7 +52,7 @@ class VectorAlu(wiring.Component):
         subtraction or sum.
     """
 
-    LATENCY = 2  # cycles from a beat to its result
+    LATENCY = 1 + Rounder.LATENCY + 1  # cycles from a beat to its result
 
     def __init__(self, *, element_bits, lanes):
         check_element_bits(element_bits)
@@ -76,8 +76,8 @@ class VectorAlu(wiring.Component):
         reduces = Signal()
         m.d.comb += reduces.eq((self.op == VectorOp.ROW_MAXIMUM) | (self.op == VectorOp.ROW_SUM))
         self._elaborate_reduction(m, reduces)
-        outside = self._elaborate_elements(m, self.valid & ~reduces)
-        m.d.comb += self.overflow.eq(outside | m.submodules.reduction.overflow)
+        overflow = self._elaborate_elements(m, self.valid & ~reduces)
+        m.d.comb += self.overflow.eq(overflow | m.submodules.reduction.overflow)
         return m
 
     def _elaborate_reduction(self, m, reduces):
@@ -91,59 +91,53 @@ class VectorAlu(wiring.Component):
             self.row.eq(reduction.row),
         ]
 
-    def _elaborate_elements(self, m, valid):
-        """Exact results in the first cycle; rounded and saturated in the second."""
-        bits, lanes = self._format.element_bits, range(self._lanes)
-        exact = Signal(data.ArrayLayout(signed(bits + IMMEDIATE_BITS), self._lanes))
-        is_masked = Signal(self._lanes)
-        counted = Signal(self._lanes)
-        shift = Signal(SHIFT_BITS)
-        high = Signal(bits - 1)
-        exact_valid = Signal()
+    def _elaborate_elements(self, m, beat):
+        """The stages: exact results, and two that round and saturate them."""
+        bits, lanes = self._format.element_bits, self._lanes
+        m.submodules.rounder = rounder = Rounder(value_bits=bits + IMMEDIATE_BITS,
+                                                 element_bits=bits, lanes=lanes)
+        valid = Signal(2)  # of the stages but the last one
         is_product = self.op == VectorOp.MULTIPLY
         is_sum = (self.op == VectorOp.ADD) | (self.op == VectorOp.SUBTRACT)
-        m.d.sync += exact_valid.eq(valid)
-        with m.If(valid):
-            m.d.sync += [
-                shift.eq(Mux(is_product, self.shift, 0)),
-                # 0 bits give all ones, the greatest number of an element
-                high.eq((1 << Mux(is_product, self.bits, 0) >> 1) - 1),
-                counted.eq(Mux(is_sum, (1 << self.count) - 1, 0)),
-            ]
-            self._elaborate_exact(m, exact, is_masked)
-        rounded = Signal.like(exact)
-        low = Signal(signed(bits))
-        outside = Signal(self._lanes)
+        counted = [Signal(lanes, name=f"counted_{stage}") for stage in range(2)]
         overflow = Signal()
-        m.d.comb += [low.eq(Cat(~high, 1) + high.all()),  # full width: the least one is masked
-                     rounded.eq(Cat(round_shift(exact[lane], shift) for lane in lanes))]
-        with m.If(exact_valid & counted.any()):
-            m.d.comb += outside.eq(counted & ~is_masked & Cat(
-                (rounded[lane] < low) | (rounded[lane] > high) for lane in lanes))
-        m.d.sync += overflow.eq(outside.any())
-        with m.If(exact_valid):
-            m.d.sync += self.o.eq(Cat(
-                Mux(is_masked[lane], self._format.masked,
-                    saturate(rounded[lane], low, high))[:bits] for lane in lanes))
+        m.d.sync += [
+            valid.eq(Cat(beat, valid[0])),
+            overflow.eq(valid[1] & (counted[1] & rounder.outside).any()),
+        ]
+        m.d.comb += [
+            rounder.valid.eq(valid[0]),
+            rounder.shift.eq(Mux(is_product, self.shift, 0)),
+            rounder.bits.eq(Mux(is_product, self.bits, 0)),
+        ]
+        for lane in range(lanes):
+            self._elaborate_exact(m, beat, lane)
+        with m.If(beat):
+            m.d.sync += counted[0].eq(Mux(is_sum, (1 << self.count) - 1, 0))
+        with m.If(valid[0]):
+            m.d.sync += counted[1].eq(counted[0])
+        with m.If(valid[1]):
+            m.d.sync += self.o.eq(rounder.o)
         return overflow
 
-    def _elaborate_exact(self, m, exact, is_masked):
-        """The result of each lane in full width, and whether it is masked."""
-        masked, shape = self._format.masked, exact.shape().elem_shape
-        pairs = list(zip(self.x, self.y))
-        x_masked = [x == masked for x, _y in pairs]
-        operations = {
-            VectorOp.ADD: ([x + y for x, y in pairs], x_masked),
-            VectorOp.SUBTRACT: ([x - y for x, y in pairs], x_masked),
-            VectorOp.MULTIPLY: ([x * y[:IMMEDIATE_BITS].as_signed() for x, y in pairs], x_masked),
-            VectorOp.MAXIMUM: ([Mux(x > y, x, y) for x, y in pairs],
-                               [(x == masked) & (y == masked) for x, y in pairs]),
-            VectorOp.MASK: ([x for x, _y in pairs],
-                            [(x == masked) | (y == 0) for x, y in pairs]),
-        }
-        with m.Switch(self.op):
-            for op, (values, are_masked) in operations.items():
-                with m.Case(op):
-                    m.d.sync += [exact.eq(Cat(sign_extended(value, shape.width)
-                                              for value in values)),
-                                 is_masked.eq(Cat(are_masked))]
+    def _elaborate_exact(self, m, beat, lane):
+        """A lane's result in full width, and whether it is masked."""
+        bits, x, y = self._format.element_bits, self.x[lane], self.y[lane]
+        exact, masked = m.submodules.rounder.value[lane], m.submodules.rounder.masked[lane]
+        subtracts = self.op != VectorOp.ADD
+        total = Signal(signed(bits + 1), name=f"total_{lane}")
+        x_masked, y_masked = x == self._format.masked, y == self._format.masked
+        # x + y or, y inverted and with a carry, x - y
+        addend = (y ^ subtracts.replicate(bits))[:bits]
+        m.d.comb += total.eq((Cat(1, x).as_signed() + Cat(subtracts, addend).as_signed()) >> 1)
+        with m.If(beat):
+            m.d.sync += masked.eq(x_masked)
+            with m.Switch(self.op):
+                with m.Case(VectorOp.MULTIPLY):
+                    m.d.sync += exact.eq(x * y[:IMMEDIATE_BITS].as_signed())
+                with m.Case(VectorOp.MAXIMUM):
+                    m.d.sync += [exact.eq(Mux(total < 0, y, x)), masked.eq(x_masked & y_masked)]
+                with m.Case(VectorOp.MASK):
+                    m.d.sync += [exact.eq(x), masked.eq(x_masked | (y == 0))]
+                with m.Default():
+                    m.d.sync += exact.eq(total)

@@ -12,12 +12,15 @@ from .vector_commands import (
     vector_layout,
     vector_slot_elements,
 )
+from .vector_operands import VectorOperands
 from .vector_special import VectorSpecial
+from .vector_storage import VectorStorage
 
 __all__ = ["VectorEngine", "beat_tag", "beats", "engine_ops", "result_latency"]
 
 MASKING = (VectorOp.ROW_MAXIMUM, VectorOp.SUBTRACT, VectorOp.MASK)
-ISSUE = 3  # cycles of a beat outside the arithmetic: slot, operand registers, writing the slot
+#: Cycles of a beat outside the arithmetic: slots, operand registers, writing the slot.
+ISSUE = VectorStorage.LATENCY + VectorOperands.LATENCY + 1
 
 
 def engine_ops(design):
@@ -62,9 +65,9 @@ def beat_tag(design):
 class VectorEngine(wiring.Component):
     """Walks through the rows of a command, one beat per cycle, in lock-step for all units.
 
-    A beat passes three stages: in its cycle the slots are read, in the next one the operands
-    are there and are registered, and in the one after that they enter the arithmetic. When the
-    result comes out it is written. The command's registers do not change before its last
+    In a beat's cycle the slots are read. `VectorStorage.LATENCY` cycles later the operands are
+    there and are registered, and in the next cycle they enter the arithmetic. When the result
+    comes out it is written. The command's registers do not change before its last
     result is written.
 
     Latency `LATENCY` from `start` to the first beat.
@@ -216,24 +219,35 @@ class VectorEngine(wiring.Component):
                 m.d.sync += valid.eq(share + Mux(command.flat | ~command.valid_step, 0, unit))
             with m.Elif(self.beat & issued.last & self.current.valid_step):
                 m.d.sync += valid.eq(valid + units)
-            with m.If(self.beat):
-                m.d.sync += self.real[unit].eq(
-                    Mux(self._is(self.current.op, MASKING), real, rate))
+            stages = [Mux(self._is(self.current.op, MASKING), real, rate)]
+            for number in range(VectorStorage.LATENCY - 1):
+                stages.append(Signal.like(rate, name=f"real_{unit}_{number}"))
+            stages.append(self.real[unit])
+            m.d.sync += [target.eq(source) for source, target in zip(stages, stages[1:])]
 
     def _elaborate_stages(self, m, issued):
         """The registers that a beat's tag goes through."""
-        for source, target in ((issued, self.operands), (self.operands, self.arithmetic)):
+        reading = [Signal(beat_tag(self._design), name=f"reading_{number}")
+                   for number in range(VectorStorage.LATENCY - 1)]
+        stages = [issued, *reading, self.operands, self.arithmetic]
+        for source, target in zip(stages, stages[1:]):
             m.d.sync += target.valid.eq(source.valid)
             with m.If(source.valid):
                 m.d.sync += target.eq(source)
-        latencies = {op: arithmetic_latency(self._design, op) for op in self._ops}
-        width = Shape.cast(beat_tag(self._design)).width
-        line = Signal(max(latencies.values()) * width)
-        with m.If(self.start):  # nothing is under way; forget the tags that have been seen
-            m.d.sync += line.eq(0)
-        with m.Else():
-            m.d.sync += line.eq(Cat(self.arithmetic, line)[:len(line)])
-        with m.Switch(self.current.op):
-            for op, latency in latencies.items():
-                with m.Case(op):
-                    m.d.comb += Value.cast(self.result).eq(line.word_select(latency - 1, width))
+        self._elaborate_line(m)
+
+    def _elaborate_line(self, m):
+        """While a beat is in the arithmetic its tag moves through a line of registers.
+
+        It enters as far from the end as its operation takes, so that the end is always the result.
+        """
+        places = {}
+        for op in self._ops:
+            places.setdefault(arithmetic_latency(self._design, op), []).append(op)
+        line = [Signal(beat_tag(self._design), name=f"line_{place}")
+                for place in range(max(places), 0, -1)]
+        m.d.sync += [target.eq(source) for source, target in zip(line, line[1:])]
+        for place, ops in places.items():
+            with m.If(self._is(self.current.op, ops)):
+                m.d.sync += line[-place].eq(self.arithmetic)
+        m.d.comb += self.result.eq(line[-1])

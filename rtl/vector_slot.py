@@ -1,14 +1,14 @@
 """Memory of one vector slot in one unit: runs of elements at any element address."""
 
 from amaranth import *
-from amaranth.lib import data, memory, wiring
+from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from .checks import ceil_div, ceil_log2
 from .exchange import matrix_beat
 from .vector_commands import vector_element_bits, vector_slot_elements
 
-__all__ = ["VectorSlot", "from_ring", "place", "to_ring", "vector_word"]
+__all__ = ["VectorSlot", "rotated", "vector_word"]
 
 
 def vector_word(design):
@@ -16,58 +16,27 @@ def vector_word(design):
     return 1 << ceil_log2(max(design.lanes, design.sfu_lanes, design.cols, matrix_beat(design)))
 
 
-def place(m, address, word, name):
-    """Where the ring that begins at an element address is.
+def rotated(m, value, places, bits, name):
+    """`value`, a power of two of elements of `bits` bits, with element `places` first.
 
-    Returns
-    -------
-    tuple of Signal
-        The address in the even and in the odd half, and the place in the ring of `address`.
+    Element i of the result is element (i + `places`) modulo their number.
     """
-    shift = ceil_log2(word) + 1
-    even = Signal(max(len(address) + 1 - shift, 0), name=f"{name}_even")
-    odd, offset = Signal.like(even, name=f"{name}_odd"), Signal(shift, name=f"{name}_offset")
-    m.d.comb += [even.eq((address + word) >> shift), odd.eq(address >> shift),
-                 offset.eq(address)]
-    return even, odd, offset
-
-
-def from_ring(m, ring, offset, word, bits, name):
-    """The `word` elements from place `offset` on of a ring of 2 * `word` elements of `bits` bits.
-
-    `offset` has as many bits as the places of the ring need.
-    """
-    half = word * bits
-    value = Mux(offset[-1], Cat(ring[half:], ring[:half]), ring)
-    for bit in reversed(range(len(offset))):
-        turned = Signal((word + (1 << bit) - 1) * bits, name=f"{name}_turned_{bit}")
-        m.d.comb += turned.eq(value)
-        value = Mux(offset[bit - 1], turned[bits << bit - 1:], turned) if bit else turned
+    for bit in range(len(places)):
+        turned = Signal(len(value), name=f"{name}_turned_{bit}")
+        m.d.comb += turned.eq(Mux(places[bit], value.rotate_right(bits << bit), value))
+        value = turned
     return value
 
 
-def to_ring(m, value, offset, word, bits, name):
-    """A ring of 2 * `word` elements that holds `value` from place `offset` on, else zeros."""
-    half = word * bits
-    for bit in range(len(offset) - 1):
-        turned = Signal((word + (2 << bit) - 1) * bits, name=f"{name}_turned_{bit}")
-        m.d.comb += turned.eq(Mux(offset[bit], value.shift_left(bits << bit), value))
-        value = turned
-    ring = Signal(2 * half, name=f"{name}_ring")
-    m.d.comb += ring.eq(Mux(offset[-1], Cat(value[half:], C(0, 2 * half - len(value)),
-                                            value[:half]), value))
-    return ring
-
-
 class VectorSlot(wiring.Component):
-    """Two interleaved halves, one of even and one of odd words of :func:`vector_word` elements.
+    """A bank for each element of a word: the element of address a is in bank a % word, row
+    a // word.
 
-    A word of each is read or written at once. The two are a *ring*: the element of address a is
-    at place a % (2 * word), and those after it follow, around the end of the ring. So any `word`
-    elements in a row are in one ring. :func:`place` says where it is, :func:`from_ring` and
-    :func:`to_ring` turn it.
+    So any :func:`vector_word` elements in a row lie in one row of some banks and in the next row
+    of the others, and are read or written at once. They are in the order of the banks:
+    :func:`rotated` turns them.
 
-    Latency `LATENCY`; one ring is read and one written per cycle and port. An element that is
+    Latency `LATENCY`; one word is read and one written per cycle and port. An element that is
     written and read in the same cycle is read as it was.
 
     Parameters
@@ -80,35 +49,37 @@ class VectorSlot(wiring.Component):
     -------
     read_<port>_en : In(1)
         Read.
-    read_<port>_even, read_<port>_odd : In
-        Addresses in the halves.
-    read_<port>_even_data, read_<port>_odd_data : Out(word * vector_element_bits)
-        The words.
-    write_<port>_even_en, write_<port>_odd_en : In(word)
-        One bit an element: write it.
-    write_<port>_even, write_<port>_odd, write_<port>_even_data, write_<port>_odd_data : In
-        Where, and what.
+    read_<port>_address : In
+        Of the first element.
+    read_<port>_data : Out(word * vector_element_bits)
+        The elements, bank by bank.
+    write_<port>_en : In(word)
+        One bit a bank: write it.
+    write_<port>_address : In
+        Of the first element.
+    write_<port>_data : In(word * vector_element_bits)
+        The elements, bank by bank.
     """
 
-    LATENCY = 1  # cycles from `read` to the words
+    LATENCY = 1  # cycles from `read` to the elements
 
     def __init__(self, *, design, ports):
-        word, bits = vector_word(design), vector_element_bits(design)
+        self._word, self._bits = vector_word(design), vector_element_bits(design)
         elements = vector_slot_elements(design)
-        shape = data.ArrayLayout(signed(bits), word)
-        depth = ceil_div(elements, word) // 2 + 1
-        self.halves = [memory.MemoryData(shape=shape, depth=depth, init=[]) for _ in range(2)]
+        # A power of two: the row after the last one, of which nothing is used, is the first.
+        rows = 1 << ceil_log2(ceil_div(elements, self._word))
+        self.banks = [memory.MemoryData(shape=signed(self._bits), depth=rows, init=[])
+                      for _ in range(self._word)]
         self._ports = range(ports)
         members = {}
         for port in self._ports:
-            members[f"read_{port}_en"] = In(1)
-            for half in ("even", "odd"):
-                members |= {
-                    f"read_{port}_{half}": In(range(depth)),
-                    f"read_{port}_{half}_data": Out(word * bits),
-                    f"write_{port}_{half}": In(range(depth)),
-                    f"write_{port}_{half}_en": In(word),
-                    f"write_{port}_{half}_data": In(word * bits)}
+            members |= {
+                f"read_{port}_en": In(1),
+                f"read_{port}_address": In(range(elements)),
+                f"read_{port}_data": Out(self._word * self._bits),
+                f"write_{port}_en": In(self._word),
+                f"write_{port}_address": In(range(elements)),
+                f"write_{port}_data": In(self._word * self._bits)}
         super().__init__(members)
 
     @property
@@ -122,18 +93,30 @@ class VectorSlot(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        for half, contents in zip(("even", "odd"), self.halves):
-            m.submodules[half] = storage = memory.Memory(contents)
+        rows = {name: self._elaborate_rows(m, name) for port in self._ports
+                for name in (f"read_{port}", f"write_{port}")}
+        for number, contents in enumerate(self.banks):
+            m.submodules[f"bank_{number}"] = bank = memory.Memory(contents)
             for port in self._ports:
-                read = storage.read_port()
-                write = storage.write_port(granularity=1)
-                name = f"{port}_{half}"
+                read, write = bank.read_port(), bank.write_port()
                 m.d.comb += [
                     read.en.eq(getattr(self, f"read_{port}_en")),
-                    read.addr.eq(getattr(self, f"read_{name}")),
-                    getattr(self, f"read_{name}_data").eq(Value.cast(read.data)),
-                    write.en.eq(getattr(self, f"write_{name}_en")),
-                    write.addr.eq(getattr(self, f"write_{name}")),
-                    Value.cast(write.data).eq(getattr(self, f"write_{name}_data")),
+                    read.addr.eq(rows[f"read_{port}"][number]),
+                    getattr(self, f"read_{port}_data").word_select(number, self._bits).eq(
+                        read.data),
+                    write.en.eq(getattr(self, f"write_{port}_en")[number]),
+                    write.addr.eq(rows[f"write_{port}"][number]),
+                    write.data.eq(getattr(self, f"write_{port}_data").word_select(
+                        number, self._bits)),
                 ]
         return m
+
+    def _elaborate_rows(self, m, name):
+        """The row of each bank: those before the first element's are a row on."""
+        address = getattr(self, f"{name}_address")
+        shift = ceil_log2(self._word)
+        row = Signal(range(self.banks[0].depth), name=f"{name}_row")
+        following = Signal.like(row, name=f"{name}_following")
+        m.d.comb += [row.eq(address >> shift), following.eq(row + 1)]
+        return [*(Mux(number < address[:shift], following, row)
+                  for number in range(self._word - 1)), row]

@@ -5,14 +5,16 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
 
+from .checks import ceil_log2
+from .choice import chosen
 from .vector_commands import vector_element_bits, vector_slot_elements, vector_slots
-from .vector_slot import VectorSlot, from_ring, place, to_ring, vector_word
+from .vector_slot import VectorSlot, rotated, vector_word
 
 __all__ = ["VectorStorage", "read_signature", "write_signature"]
 
 
 def read_signature(design):
-    """A request for the elements from an address on; they are there in the next cycle."""
+    """A request for the elements from an address on, there `VectorStorage.LATENCY` cycles later."""
     return wiring.Signature({
         "en": wiring.Out(1),
         "slot": wiring.Out(range(vector_slots(design))),
@@ -52,17 +54,18 @@ class VectorStorage(wiring.Component):
     write_<engine>, write_handoff, write_load : In(write_signature)
     """
 
-    LATENCY = VectorSlot.LATENCY
+    LATENCY = VectorSlot.LATENCY  # cycles from a request to its elements
 
     def __init__(self, *, design, engines):
         self._design, self._engines = design, engines
         self.slots = [VectorSlot(design=design, ports=engines)
                       for _ in range(vector_slots(design))]
         self._readers = {"read_handoff": 0, "read_store": 0}
-        self._writers = {"write_handoff": 0, "write_load": 0}
         for engine in range(engines):
             self._readers |= {f"read_a_{engine}": engine, f"read_b_{engine}": engine}
-            self._writers[f"write_{engine}"] = engine
+        # The engines first: what comes last chooses, and theirs is known last.
+        self._writers = {f"write_{engine}": engine for engine in range(engines)}
+        self._writers |= {"write_handoff": 0, "write_load": 0}
         super().__init__({**{name: In(read_signature(design)) for name in self._readers},
                           **{name: In(write_signature(design)) for name in self._writers}})
 
@@ -70,53 +73,58 @@ class VectorStorage(wiring.Component):
         m = Module()
         for number, slot in enumerate(self.slots):
             m.submodules[f"slot_{number}"] = slot
+        writes = {name: self._elaborate_writer(m, name) for name in self._writers}
+        for number, slot in enumerate(self.slots):
+            for port in range(self._engines):
+                self._elaborate_read_port(m, number, slot, port)
+                self._elaborate_write_port(m, number, slot, port, writes)
         for name, port in self._readers.items():
             self._elaborate_reader(m, name, port)
-        for name, port in self._writers.items():
-            self._elaborate_writer(m, name, port)
         return m
 
-    def _elaborate_reader(self, m, name, port):
-        request = getattr(self, name)
-        word, bits = vector_word(self._design), vector_element_bits(self._design)
-        even, odd, offset = place(m, request.address, word, name)
-        was_slot = Signal.like(request.slot, name=f"{name}_was_slot")
-        was_offset = Signal.like(offset, name=f"{name}_was_offset")
-        ring = Signal(2 * word * bits, name=f"{name}_ring")
-        with m.If(request.en):
-            m.d.sync += [was_slot.eq(request.slot), was_offset.eq(offset)]
-            with m.Switch(request.slot):
-                for number, slot in enumerate(self.slots):
-                    with m.Case(number):
-                        m.d.comb += [getattr(slot, f"read_{port}_en").eq(1),
-                                     getattr(slot, f"read_{port}_even").eq(even),
-                                     getattr(slot, f"read_{port}_odd").eq(odd)]
-        with m.Switch(was_slot):
-            for number, slot in enumerate(self.slots):
-                with m.Case(number):
-                    m.d.comb += ring.eq(Cat(getattr(slot, f"read_{port}_even_data"),
-                                            getattr(slot, f"read_{port}_odd_data")))
-        m.d.comb += Value.cast(request.data).eq(
-            from_ring(m, ring, was_offset, word, bits, name))
+    def _elaborate_read_port(self, m, number, slot, port):
+        """Who reads the slot."""
+        requests = [getattr(self, name) for name, its in self._readers.items() if its == port]
+        enable, address = (getattr(slot, f"read_{port}_{name}") for name in ("en", "address"))
+        m.d.comb += address.eq(requests[0].address)
+        for request in requests:
+            with m.If(request.en & (request.slot == number)):
+                m.d.comb += [enable.eq(1), address.eq(request.address)]
 
-    def _elaborate_writer(self, m, name, port):
+    def _elaborate_write_port(self, m, number, slot, port, writes):
+        """Who writes the slot."""
+        names = [name for name, its in self._writers.items() if its == port]
+        enable, address, elements = (getattr(slot, f"write_{port}_{name}")
+                                     for name in ("en", "address", "data"))
+        m.d.comb += [address.eq(getattr(self, names[0]).address), elements.eq(writes[names[0]][1])]
+        for name in names:
+            request, (banks, values) = getattr(self, name), writes[name]
+            with m.If((request.count != 0) & (request.slot == number)):
+                m.d.comb += enable.eq(banks)
+                if name != names[0]:
+                    m.d.comb += [address.eq(request.address), elements.eq(values)]
+
+    def _elaborate_reader(self, m, name, port):
+        """The elements that were read, of the slot that they are in, the first one first."""
         request = getattr(self, name)
         word, bits = vector_word(self._design), vector_element_bits(self._design)
-        half = word * bits
-        even, odd, offset = place(m, request.address, word, name)
+        was_slot = Signal.like(request.slot, name=f"{name}_was_slot")
+        first_bank = Signal(ceil_log2(word), name=f"{name}_first_bank")
+        banks = Signal(word * bits, name=f"{name}_banks")
+        with m.If(request.en):
+            m.d.sync += [was_slot.eq(request.slot), first_bank.eq(request.address)]
+        m.d.comb += [
+            banks.eq(chosen([getattr(slot, f"read_{port}_data") for slot in self.slots],
+                            was_slot)),
+            Value.cast(request.data).eq(rotated(m, banks, first_bank, bits, name)),
+        ]
+
+    def _elaborate_writer(self, m, name):
+        """Which banks are written, and the elements bank by bank."""
+        request = getattr(self, name)
+        word, bits = vector_word(self._design), vector_element_bits(self._design)
         wanted = Signal(word, name=f"{name}_wanted")
-        m.d.comb += wanted.eq((1 << request.count) - 1)
-        places = to_ring(m, wanted, offset, word, 1, f"{name}_wanted")
-        ring = to_ring(m, Value.cast(request.data), offset, word, bits, name)
-        with m.If(request.count != 0):
-            with m.Switch(request.slot):
-                for number, slot in enumerate(self.slots):
-                    with m.Case(number):
-                        for side, at, bit, first in (("even", even, 0, 0),
-                                                     ("odd", odd, word, half)):
-                            m.d.comb += [
-                                getattr(slot, f"write_{port}_{side}").eq(at),
-                                getattr(slot, f"write_{port}_{side}_en").eq(
-                                    places[bit:bit + word]),
-                                getattr(slot, f"write_{port}_{side}_data").eq(
-                                    ring[first:first + half])]
+        back = Signal(ceil_log2(word), name=f"{name}_back")  # from the first element to bank 0
+        m.d.comb += [wanted.eq((1 << request.count) - 1), back.eq(-request.address)]
+        return (rotated(m, wanted, back, 1, f"{name}_wanted"),
+                rotated(m, Value.cast(request.data), back, bits, name))

@@ -17,6 +17,7 @@ from .vector_engine import VectorEngine, beats, engine_ops, result_latency
 from .vector_flags import VectorFlags, flag_events
 from .vector_lanes import VectorLanes
 from .vector_slot import vector_word
+from .vector_storage import VectorStorage
 
 __all__ = ["ACCEPT", "VectorUnit", "beats", "result_latency"]
 
@@ -56,7 +57,7 @@ class VectorUnit(wiring.Component):
     <who>_read : In(1), <who>_read_slot, <who>_read_unit, <who>_read_address : In
         `handoff` or `store` reads.
     <who>_read_data : Out(ArrayLayout(signed(vector_element_bits), vector_word))
-        The elements from there on, in the next cycle.
+        The elements from there on, `LATENCY` cycles later.
     <who>_<event> : In(1), <who>_<event>_slot : In
         What happens to a slot, see :class:`VectorFlags`.
     taken, filled, results : Out(vector_slots)
@@ -70,7 +71,7 @@ class VectorUnit(wiring.Component):
     status : Out(VectorStatus)
     """
 
-    LATENCY = 1  # cycles from a read to its data
+    LATENCY = VectorStorage.LATENCY  # cycles from a read to its data
 
     def __init__(self, *, design):
         self._design = design
@@ -173,9 +174,14 @@ class VectorUnit(wiring.Component):
                          port.address.eq(getattr(self, f"{who}_read_address"))]
 
     def _connect_read_data(self, m, who):
-        was_unit = Signal.like(getattr(self, f"{who}_read_unit"), name=f"{who}_was_unit")
-        with m.If(getattr(self, f"{who}_read")):
-            m.d.sync += was_unit.eq(getattr(self, f"{who}_read_unit"))
+        reads, was_unit = getattr(self, f"{who}_read"), getattr(self, f"{who}_read_unit")
+        for number in range(self.LATENCY):
+            read, unit = reads, was_unit
+            reads = Signal(name=f"{who}_was_read_{number}")
+            was_unit = Signal.like(unit, name=f"{who}_was_unit_{number}")
+            m.d.sync += reads.eq(read)
+            with m.If(read):
+                m.d.sync += was_unit.eq(unit)
         with m.Switch(was_unit):
             for unit, lanes in enumerate(self.lanes):
                 with m.Case(unit):

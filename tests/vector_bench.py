@@ -1,7 +1,7 @@
 """The vector unit's rules as a plain model, and a bench that runs commands on the hardware."""
 
 import numpy as np
-from harness import plain, simulate
+from harness import simulate
 
 from cubewave.rtl.checks import ceil_div, ceil_log2
 from cubewave.rtl.status import VectorStatus
@@ -26,8 +26,10 @@ FLAGS = ("taken", "filled", "results")
 def latency(design, op):
     """Cycles from a beat to the earliest one that needs its result."""
     if op is VectorOp.DIVIDE:
-        return 17
-    return 6 if op.special else 5 + ceil_log2(design.lanes) * op.reduces
+        return 18
+    if op.special:
+        return 7
+    return 6 + ceil_log2(design.lanes) if op.reduces else 6
 
 
 class Contents:
@@ -246,27 +248,22 @@ class VectorBench:
         ctx.set(self.unit.load_filled_slot, slot or 0)
         return slot
 
-    def _words(self):
-        """Every word: half memory, row in it, and where in `elements`."""
+    def _places(self):
+        """Every element: its place in a bank, and where it is in `elements`."""
         word = vector_word(self.design)
         for unit, lanes in enumerate(self.unit.lanes):
             for number, slot in enumerate(lanes.storage.slots):
-                for start in range(0, self.elements.shape[2], word):
-                    row = start // word
-                    yield (slot.halves[row % 2][row // 2],
-                           (unit, number, slice(start, start + word)))
+                for address in range(self.elements.shape[2]):
+                    yield slot.banks[address % word][address // word], (unit, number, address)
 
     def _set_contents(self, ctx):
-        word = vector_word(self.design)
-        for place, where in self._words():
-            values = self.elements[where].tolist()
-            ctx.set(place, values + [0] * (word - len(values)))
+        for place, where in self._places():
+            ctx.set(place, int(self.elements[where]))
 
     def _get_contents(self, ctx):
         self.elements = self.elements.copy()
-        for place, where in self._words():
-            values = plain(ctx.get(place))
-            self.elements[where] = values[:self.elements[where].size]
+        for place, where in self._places():
+            self.elements[where] = ctx.get(place)
 
 
 def random_command(design, rng, op, **fields):

@@ -3,6 +3,7 @@
 import importlib.metadata
 import inspect
 import re
+import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -66,7 +67,8 @@ def module_header(module: ExportedModule) -> list[str]:
         width = Shape.cast(port.shape).width
         size = f"[{width - 1}:0] " if width > 1 else ""
         direction = "input " if port.is_input else "output"
-        lines.append(f"  {direction} {size}{port.name}  {sign_text(port.shape)}".rstrip())
+        lines += textwrap.wrap(f"  {direction} {size}{port.name}  {sign_text(port.shape)}", 96,
+                               subsequent_indent="      ")
         lines += [f"      {bits}  {what}" for bits, what in field_lines(port.shape)]
     lines += [f"  {path} is always ready." for path in always]
     return _comment(lines)

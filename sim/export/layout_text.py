@@ -1,10 +1,11 @@
 """Describes the bits of a port: its fields, their widths and signs."""
 
 from collections.abc import Iterator
+from enum import EnumMeta
 from typing import Any
 
 from amaranth.hdl import Shape
-from amaranth.lib import data, enum
+from amaranth.lib import data
 
 __all__ = ["bits_text", "field_lines", "sign_text"]
 
@@ -19,7 +20,7 @@ def sign_text(shape: Any) -> str:
     if isinstance(shape, data.Layout):
         return ""
     cast = Shape.cast(shape)
-    if isinstance(shape, enum.EnumType):
+    if isinstance(shape, EnumMeta):
         members: Any = list(shape)
         return ", ".join(f"{member.value} {member.name}" for member in members)
     return "signed" if cast.signed else "unsigned" if cast.width > 1 else ""

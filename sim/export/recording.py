@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from amaranth.hdl import Fragment
+from amaranth.hdl import Fragment, Shape
 from amaranth.lib.wiring import In
 
 from ...rtl import Design
@@ -109,8 +109,8 @@ def _as_axi(core: Core, recording: Recording) -> Recording:
     """The recording of the AXI core around the recorded core."""
     places = {column.name: place for place, column in enumerate(recording.columns)}
     columns, sources = [], []
-    for name, (flow, bits, path) in axi_ports(core).items():
-        columns.append(Column(name, bits, flow is In))
+    for name, (flow, shape, path) in axi_ports(core).items():
+        columns.append(Column(name, Shape.cast(shape).width, flow is In))
         sources.append(None if path is None else places["__".join(path)])
     return Recording(columns, [
         tuple(1 if source is None else values[source] for source in sources)

@@ -14,7 +14,7 @@ from ...rtl import Design
 from ...rtl.delay import Delay
 from ...rtl.exchange import Exchange
 from ...rtl.handoff import HandoffUnit
-from ...rtl.handoff_formats import ProbabilityFormat, ScoreFormat
+from ...rtl.handoff_formats import ProbabilityFormat, ScoreFormat, ScoreShift
 from ...rtl.mac import WeightStationaryCell
 from ...rtl.matrix_unit import MatrixUnit
 from ...rtl.memory_storage import MemoryStorage
@@ -41,7 +41,8 @@ class Depth(enum.IntEnum):
 
 #: Components that only a deeper waveform shows, with all that is in them.
 _DEPTHS = {**dict.fromkeys((WeightStationaryCell, OutputStationaryCell, Skew, Delay, VectorLanes,
-                            ScoreFormat, ProbabilityFormat, Exchange), Depth.CELLS),
+                            ScoreShift, ScoreFormat, ProbabilityFormat, Exchange),
+                           Depth.CELLS),
            Memory: Depth.MEMORY}
 
 #: A model whose registers, if it has any, depend on how it is simulated.

@@ -7,7 +7,13 @@ import pytest
 from amaranth.hdl import Shape
 from harness import lockstep
 
-from cubewave.rtl.counters import COUNTER_BITS, COUNTERS, EVENTS, CounterBank
+from cubewave.rtl.counters import (
+    COUNTER_BITS,
+    COUNTERS,
+    EVENTS,
+    CounterBank,
+    CounterNumber,
+)
 from cubewave.rtl.status import UNITS
 
 NAMES = [name.replace(".", "_") for name in COUNTERS]
@@ -60,6 +66,20 @@ def test_each_status_has_its_counter(name):
 def test_wide_events_are_not_cut_f057(name, least):
     row = run([{"enable": 1, name: least}] * 3 + [{}])[3]
     assert row[ADDS[name]] == 3 * least
+
+
+def test_any_counter_can_be_read_by_its_number():
+    """As it was in the cycle before, in the order of the list."""
+    count = {"enable": 1, "add_transactions": 3, "status_store": 1}
+    steps = [count] * 5 + [{"select": number} for number in CounterNumber]
+    got = lockstep(CounterBank(), [*steps, {}], [*NAMES, "selected"])
+    assert [number.name.lower() for number in CounterNumber] == NAMES
+    for number, row in zip(CounterNumber, got[6:], strict=True):
+        assert row["selected"] == row[number.name.lower()]
+    assert {row["selected"] for row in got[6:]} == {0, 5, 15}
+    rising = lockstep(CounterBank(), [{**count, "select": CounterNumber.TRANSACTIONS}] * 4,
+                      ["selected", "transactions"])
+    assert [tuple(row.values()) for row in rising] == [(0, 0), (0, 3), (3, 6), (6, 9)]
 
 
 def test_counters_are_wide_enough_f057():

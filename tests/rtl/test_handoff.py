@@ -128,7 +128,7 @@ class Model:
         hold = self._hold(command)
         total = 2 * hold + 2 if self.staged else hold
         assert total == duration(design, command)
-        self.ends_at, self.quiet_at = now + total - 1, now + total + 2
+        self.ends_at, self.quiet_at = now + total - 1, now + total + 3
         if not to_vector:
             self._add(now, vector_use=1, vector_use_slot=command.slot)
         if command.take:
@@ -136,7 +136,7 @@ class Model:
                               else {"operand_take": 1, "operand_take_slot": command.buffer}))
         self._add(self.ends_at, **{"i.ready": 1, "release": int(to_vector)})
         if command.last:
-            self._add(now + total + 1, **(
+            self._add(now + total + 2, **(
                 {"vector_filled": 1, "vector_filled_slot": command.slot} if to_vector
                 else {"operand_ready": 1, "operand_ready_slot": command.buffer}))
         for cycle in range(now, now + total):
@@ -155,7 +155,7 @@ class Model:
             values = self._numbers(design.accumulator_bits, design.cols)
             self._add(now, bytes=nbytes, read=1, row=(
                 command.row + first // design.cols * command.piece_pitch + row))
-            self.sources[now + 1] = {"data": values}
+            self.sources.setdefault(now + 1, {})["data"] = values
             written = [score(design, value, command) for value in values]
             arrival = {"vector_write": 1, "vector_count": count, "vector_data": written[:count],
                        **{f"vector_{name}": value for name, value in place.items()}}
@@ -164,7 +164,7 @@ class Model:
                                    beat_elements(design, TO_MATRIX))
             self._add(now, bytes=nbytes, vector_read=1,
                       **{f"vector_read_{name}": value for name, value in place.items()})
-            self.sources[now + 1] = {"vector_read_data": values}
+            self.sources.setdefault(now + 1, {})["vector_read_data"] = values
             rows, words = [], []
             for start in range(0, count, design.rows):
                 rows.append(command.row + row + (
@@ -177,7 +177,7 @@ class Model:
                        "operand_row": rows, "operand_data": words}
         if delay:
             self._add(now + delay, bytes=nbytes)
-        self._add(now + delay + 2, **arrival)
+        self._add(now + delay + 3, **arrival)
 
     def _add(self, cycle, **outputs):
         self.expected.setdefault(cycle, {}).update(outputs)
@@ -317,8 +317,8 @@ def test_duration(handoff, direction, rate, element_bytes, hold):
     total = hold if handoff == "direct" else 2 * hold + HandoffUnit.TURNAROUND
     assert duration(design, command) == total
     assert column(rows, "i.ready") == [total - 1, 2 * total - 1]
-    assert [row["status"].name for row in rows[:2 * total + 3]] == [
-        *["BUSY"] * 2 * total, "DRAIN", "DRAIN", "IDLE"]
+    assert [row["status"].name for row in rows[:2 * total + 4]] == [
+        *["BUSY"] * 2 * total, *["DRAIN"] * 3, "IDLE"]
     read, write, flag = (("read", "vector_write", "vector_filled") if direction is TO_VECTOR
                          else ("vector_read", "operand_write", "operand_ready"))
     beats = [start + beat for start in (0, total) for beat in range(4)]
@@ -363,7 +363,7 @@ def test_two_pieces_of_a_row_at_a_time():
                  element_bytes=1)]), 12)
     assert [row["vector_read_address"] for row in rows[:5]] == [5, 12, 9, 16, None]
     assert [row["bytes"] for row in rows[:5]] == [4, 4, 1, 1, 0]
-    assert [(row["operand_write"], row["operand_row"]) for row in rows[2:7]] == [
+    assert [(row["operand_write"], row["operand_row"]) for row in rows[3:8]] == [
         (3, [1, 4]), (3, [2, 5]), (1, [7]), (1, [8]), (0, None)]
 
 

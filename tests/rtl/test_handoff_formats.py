@@ -11,6 +11,7 @@ from cubewave.rtl import Design
 from cubewave.rtl.handoff_formats import (
     ProbabilityFormat,
     ScoreFormat,
+    ScoreShift,
     convert_probability,
     convert_score,
 )
@@ -32,6 +33,11 @@ def outputs(component, values, **inputs):
             got.append(ctx.get(component.o))
     simulate(component, bench)
     return got
+
+
+def scores(design, values, shift, narrow):
+    shifted = outputs(ScoreShift(design=design), values, shift=shift)
+    return outputs(ScoreFormat(design=design), shifted, narrow=narrow)
 
 
 @pytest.mark.parametrize("code_bits,bits", [(16, 8), (8, 16), (16, 16), (8, 4), (12, 5), (9, 8)])
@@ -75,7 +81,7 @@ def test_scores(accumulator_bits, score_bits, narrow, shift):
     if narrow:
         most = (1 << score_bits - 1) - 1
         exact = [min(max(value, -most), most) for value in exact]
-    assert outputs(ScoreFormat(design=design), values, shift=shift, narrow=narrow) == exact
+    assert scores(design, values, shift, narrow) == exact
     assert convert_score(design, np.array(values), shift, narrow).tolist() == exact
     assert [int(convert_score(design, value, shift, narrow)) for value in values] == exact
 
@@ -83,5 +89,5 @@ def test_scores(accumulator_bits, score_bits, narrow, shift):
 def test_shift_by_8_rounds_half_up_f072():
     design = Design()
     values = [120, 127, 128, -128, -129]
-    assert outputs(ScoreFormat(design=design), values, shift=8) == [0, 0, 1, 0, -1]
+    assert scores(design, values, 8, 0) == [0, 0, 1, 0, -1]
     assert [convert_score(design, value, 8) for value in values] == [0, 0, 1, 0, -1]

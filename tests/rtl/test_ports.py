@@ -20,7 +20,7 @@ from cubewave.rtl.drain_tags import DrainTags
 from cubewave.rtl.exchange import Exchange
 from cubewave.rtl.formats import IntegerFormat
 from cubewave.rtl.handoff import HandoffUnit
-from cubewave.rtl.handoff_formats import ProbabilityFormat, ScoreFormat
+from cubewave.rtl.handoff_formats import ProbabilityFormat, ScoreFormat, ScoreShift
 from cubewave.rtl.loader import Loader
 from cubewave.rtl.mac import WeightStationaryCell
 from cubewave.rtl.matrix_unit import MatrixUnit
@@ -123,7 +123,8 @@ PORTS = {
     "output_mesh": (OutputMesh(format=FORMAT, rows=3, cols=2), "i_rows<33 i_cols<18 o>36"),
     "probability_format": (ProbabilityFormat(design=DESIGN), "i<16 narrow<1 o>8"),
     "queue": (Queue(shape=7, depth=3), "i<7 o>7 level>2"),
-    "score_format": (ScoreFormat(design=DESIGN), "i<32 shift<6 narrow<1 o>32"),
+    "score_format": (ScoreFormat(design=DESIGN), "i<33 narrow<1 o>32"),
+    "score_shift": (ScoreShift(design=DESIGN), "i<32 shift<6 o>33"),
     "sequencer": (Sequencer(shape=7, depth=3), "length<2 go<1 rewind<1 o>7"),
     "store": (
         StoreUnit(design=DESIGN),
@@ -174,9 +175,9 @@ def test_counter_bank_ports():
     narrow = {name: Shape.cast(member.shape).width for name, member in members.items()
               if member.flow is In}
     assert narrow == {
-        "enable": 1, "clear": 1, "status_memory": 1, "status_loader": 3, "status_array": 4,
-        "status_vector": 3, "status_handoff": 3, "status_store": 3, "add_span": 1,
-        "add_activation_rows": 1, "add_useful_macs": 21, "add_weight_rows": 1,
+        "enable": 1, "clear": 1, "select": 6, "status_memory": 1, "status_loader": 3,
+        "status_array": 4, "status_vector": 3, "status_handoff": 3, "status_store": 3,
+        "add_span": 1, "add_activation_rows": 1, "add_useful_macs": 21, "add_weight_rows": 1,
         "add_accumulator_rows": 1, "add_vector_commands": 1, "add_both_busy": 1,
         "add_handoffs": 1, "add_handoff_bytes": 17, "add_exchange_bytes": 17, "add_loads": 1,
         "add_stores": 1, "add_bytes_read": 40, "add_bytes_written": 40, "add_window_bytes": 40,

@@ -29,7 +29,8 @@ def check(steps, bits, lanes):
     sampled = lockstep(VectorAlu(element_bits=bits, lanes=lanes), [*steps, *tail], WATCH)
     values, known = [0] * lanes, lanes
     for cycle, outputs in enumerate(sampled):
-        step = steps[cycle - 2] if 2 <= cycle < len(steps) + 2 else {}
+        start = cycle - VectorAlu.LATENCY
+        step = steps[start] if 0 <= start < len(steps) else {}
         overflow = False
         if step.get("valid"):
             known = step["count"]
@@ -67,15 +68,17 @@ def test_every_two_boundaries(op):
 
 
 def test_scaling_rounds_half_up_f072():
-    steps = [beat(VectorOp.MULTIPLY, [120, 127, 128, -128, -129], [1] * 5, shift=8), {}, {}]
+    steps = [beat(VectorOp.MULTIPLY, [120, 127, 128, -128, -129], [1] * 5, shift=8),
+             *[{}] * VectorAlu.LATENCY]
     sampled = lockstep(VectorAlu(element_bits=34, lanes=5), steps, ["o"])
-    assert sampled[2]["o"] == [0, 0, 1, 0, -1]
+    assert sampled[VectorAlu.LATENCY]["o"] == [0, 0, 1, 0, -1]
 
 
 def test_a_multiplier_is_honoured_f075():
-    steps = [beat(VectorOp.MULTIPLY, [1000, -1000, 100], [77] * 3, shift=7, bits=8), {}, {}]
+    steps = [beat(VectorOp.MULTIPLY, [1000, -1000, 100], [77] * 3, shift=7, bits=8),
+             *[{}] * VectorAlu.LATENCY]
     sampled = lockstep(VectorAlu(element_bits=34, lanes=3), steps, ["o"])
-    assert sampled[2]["o"] == [127, -128, 60]
+    assert sampled[VectorAlu.LATENCY]["o"] == [127, -128, 60]
 
 
 @pytest.mark.parametrize("lanes", [1, 3, 4])

@@ -107,15 +107,15 @@ def test_overflow_stays_until_cleared():
 
     async def bench(ctx):
         most = (1 << vector_element_bits(design) - 1) - 1
-        ctx.set(unit.lanes[0].storage.slots[0].halves[0][0], [most, 0, 0, 0])
-        for clear, valid in [(0, 1), *[(0, 0)] * 8, (1, 0), (0, 0)]:
+        ctx.set(unit.lanes[0].storage.slots[0].banks[0][0], most)
+        for clear, valid in [(0, 1), *[(0, 0)] * 9, (1, 0), (0, 0)]:
             ctx.set(unit.clear, clear)
             ctx.set(unit.i.valid, valid)
             ctx.set(unit.i.payload, command._asdict())
             seen.append((await ctx.tick().sample(unit.overflow))[-1])
 
     simulate(unit, bench)
-    assert seen == [0] * 6 + [1] * 4 + [0]  # complete, and written, from cycle 6 on
+    assert seen == [0] * 7 + [1] * 4 + [0]  # complete, and written, from cycle 7 on
 
 
 @pytest.mark.parametrize("cols", [3, 4])
@@ -138,16 +138,17 @@ def test_neighbours_write_and_read_any_unit(cols):
         ctx.set(getattr(unit, f"{name}{first}_address"), where[1])
 
     async def bench(ctx):
-        expected = {}
+        expected = [{} for _ in range(VectorUnit.LATENCY)]
         for _cycle in range(300):
-            slots, before, expected = rng.sample(range(vector_slots(design)), 4), expected, {}
+            slots, before, now = rng.sample(range(vector_slots(design)), 4), expected.pop(0), {}
+            expected.append(now)
             for who, slot in zip(("handoff", "store"), slots):
                 where, read = place(), rng.randrange(2)
                 choose(ctx, who, slot if read else rng.choice(slots), where, "_read")
                 ctx.set(getattr(unit, f"{who}_read"), read)
                 if read:
-                    expected[who] = [contents.get((slot, where[0], where[1] + each), 0)
-                                     for each in range(4)]
+                    now[who] = [contents.get((slot, where[0], where[1] + each), 0)
+                                for each in range(4)]
             written = {}
             for who, slot in zip(("handoff", "load"), slots[2:]):
                 where, count, write = place(), rng.randint(0, cols), rng.randrange(2)
@@ -181,7 +182,7 @@ def test_neighbours_reach_the_last_element(writer, reader):
         ctx.set(getattr(unit, f"{reader}_read"), 1)
         for name, value in place.items():
             ctx.set(getattr(unit, f"{reader}_read_{name}"), value)
-        await ctx.tick()
+        await ctx.tick().repeat(VectorUnit.LATENCY)
         assert plain(ctx.get(getattr(unit, f"{reader}_read_data")))[0] == 77
 
     simulate(unit, bench)
@@ -233,7 +234,7 @@ def jobs_through(delays, words=10):
         ctx.set(unit.store_read, 1)
         for start in range(0, words, 2):
             ctx.set(unit.store_read_address, start)
-            await ctx.tick()
+            await ctx.tick().repeat(VectorUnit.LATENCY)
             assert ctx.get(unit.results) == 1 << command.a_slot
             found += plain(ctx.get(unit.store_read_data))[:2]
         ctx.set(unit.store_read, 0)

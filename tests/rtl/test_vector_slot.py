@@ -12,7 +12,7 @@ from cubewave.rtl.vector_commands import (
     vector_slot_elements,
     vector_slots,
 )
-from cubewave.rtl.vector_slot import VectorSlot, from_ring, place, to_ring, vector_word
+from cubewave.rtl.vector_slot import VectorSlot, rotated, vector_word
 from cubewave.rtl.vector_storage import VectorStorage
 
 
@@ -29,60 +29,51 @@ def test_a_word_holds_any_access(fields, word):
 
 
 @pytest.mark.parametrize("word", [1, 2, 8])
-def test_a_ring_turns(word):
+def test_elements_are_rotated(word):
     bits, rng, m = 5, random.Random(word), Module()
-    ring, value, address = Signal(2 * word * bits), Signal(word * bits), Signal(9)
-    even, odd, offset = place(m, address, word, "there")
-    turned = from_ring(m, ring, offset, word, bits, "out")
-    placed = to_ring(m, value, offset, word, bits, "in")
+    value, places = Signal(word * bits), Signal(range(word))
+    turned = rotated(m, value, places, bits, "out")
 
     def packed(elements):
         return sum(each << bits * at for at, each in enumerate(elements))
 
     async def bench(ctx):
-        for start in range(8 * word):
-            elements = [rng.randrange(1 << bits) for _ in range(2 * word)]
-            ctx.set(address, start)
-            ctx.set(ring, packed(elements))
-            ctx.set(value, packed(elements[:word]))
-            assert (ctx.get(even), ctx.get(odd)) == ((start // word + 1) // 2, start // word // 2)
-            at = start % (2 * word)
-            assert ctx.get(turned) == packed((elements[at:] + elements[:at])[:word])
-            padded = [0] * at + elements[:word] + [0] * word
-            wrapped = padded[2 * word:] + padded[len(padded[2 * word:]):2 * word]
-            assert ctx.get(placed) == packed(wrapped)
+        for first in range(word):
+            elements = [rng.randrange(1 << bits) for _ in range(word)]
+            ctx.set(places, first)
+            ctx.set(value, packed(elements))
+            assert ctx.get(turned) == packed(elements[first:] + elements[:first])
 
     simulate(m, bench)
 
 
 @pytest.mark.parametrize("lanes,ports", [(1, 1), (2, 2), (4, 1)])
-def test_a_slot_reads_and_writes_words_of_each_half(lanes, ports):
-    """Reads see what was written before their cycle."""
+def test_a_slot_reads_and_writes_any_elements_in_a_row(lanes, ports):
+    """In the order of the banks; reads see what was written before their cycle."""
     design, rng = make(lanes=lanes), random.Random(lanes)
     word, bits = vector_word(design), vector_element_bits(design)
-    depth = -(-vector_slot_elements(design) // word) // 2 + 1
-    contents, steps, wanted, watch = {}, [], [], []
-    for port in range(ports):
-        watch += [f"read_{port}_even_data", f"read_{port}_odd_data"]
+    last = vector_slot_elements(design) - word
+    contents, steps, wanted = {}, [], []
+    watch = [f"read_{port}_data" for port in range(ports)]
     expected = dict.fromkeys(watch)
-    for _cycle in range(150):
+    for _cycle in range(300):
         step, written = {}, {}
         wanted.append(dict(expected))
+        # The elements written at the ports differ: two writes to one element mean nothing.
+        first, free = rng.randrange(last + 1), [rng.getrandbits(word)]
+        free.append(~free[0])
         for port in range(ports):
             step[f"read_{port}_en"] = reading = rng.randrange(2)
-            for half in ("even", "odd"):
-                row = step[f"read_{port}_{half}"] = rng.randrange(depth)
-                if reading:
-                    expected[f"read_{port}_{half}_data"] = sum(
-                        contents.get((half, row, at), 0) << at * bits
-                        for at in range(word))
-                # The rows of the ports differ: two writes to one element mean nothing.
-                row = step[f"write_{port}_{half}"] = rng.randrange(port, depth, ports)
-                enabled = step[f"write_{port}_{half}_en"] = rng.getrandbits(word)
-                value = step[f"write_{port}_{half}_data"] = rng.getrandbits(word * bits)
-                for at in range(word):
-                    if enabled >> at & 1:
-                        written[half, row, at] = value >> at * bits & (1 << bits) - 1
+            read = step[f"read_{port}_address"] = rng.randrange(last + 1)
+            if reading:
+                expected[f"read_{port}_data"] = sum(
+                    contents.get(at, 0) << at % word * bits for at in range(read, read + word))
+            step[f"write_{port}_address"] = first
+            enabled = step[f"write_{port}_en"] = rng.getrandbits(word) & free[port]
+            value = step[f"write_{port}_data"] = rng.getrandbits(word * bits)
+            for at in range(first, first + word):
+                if enabled >> at % word & 1:
+                    written[at] = value >> at % word * bits & (1 << bits) - 1
         contents |= written
         steps.append(step)
     for got, want in zip(lockstep(VectorSlot(design=design, ports=ports), steps, watch), wanted,
@@ -103,13 +94,14 @@ def test_all_ways_at_once(engines):
     storage = VectorStorage(design=design, engines=engines)
 
     async def bench(ctx):
-        expected = {}
+        expected = [{} for _ in range(VectorStorage.LATENCY)]
         for _cycle in range(150):
             # Slots of their own, except that both engines may read the same one.
             free = {("read", port): rng.sample(slots, len(slots)) for port in range(engines)}
             free |= {("write", port): free_to_write for free_to_write in
                      [rng.sample(slots, len(slots))] for port in range(engines)}
-            before, expected, written = expected, {}, {}
+            before, now, written = expected.pop(0), {}, {}
+            expected.append(now)
             for name in names:
                 kind, port = name.split("_")[0], int(name[-1]) if name[-1].isdigit() else 0
                 slot, address = free[kind, port].pop(), rng.randrange(elements - 3)
@@ -119,8 +111,8 @@ def test_all_ways_at_once(engines):
                 if kind == "read":
                     ctx.set(request.en, enabled := rng.randrange(2))
                     if enabled:
-                        expected[name] = [contents.get((slot, address + place), 0)
-                                          for place in range(4)]
+                        now[name] = [contents.get((slot, address + place), 0)
+                                     for place in range(4)]
                 else:
                     values = [rng.randrange(-1 << 33, 1 << 33) for _ in range(4)]
                     ctx.set(request.count, count := rng.randrange(5))

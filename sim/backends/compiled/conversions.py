@@ -11,7 +11,7 @@ from amaranth.lib import data
 
 from ....rtl import Design
 from ....rtl.commands import request_layout
-from ....rtl.handoff_formats import ProbabilityFormat, ScoreFormat
+from ....rtl.handoff_formats import ProbabilityFormat, ScoreFormat, ScoreShift
 from ....rtl.memory_mover import MemoryMover
 from ....rtl.store import StoreUnit
 from ....rtl.vector_commands import vector_element_bits
@@ -32,7 +32,7 @@ def replace_conversions(top: Fragment, design: Design) -> Iterator[Box]:
         fragment = pending.pop()
         for place, (inner, name, src_loc) in enumerate(fragment.subfragments):
             component = inner.origins[0] if inner.origins else None
-            if isinstance(component, ScoreFormat | ProbabilityFormat):
+            if isinstance(component, ScoreShift | ScoreFormat | ProbabilityFormat):
                 kind, ports = type(component), _ports(component)
                 if kind not in formats:
                     formats[kind] = _format(f"cubewave_{kind.__name__}", inner, ports)

@@ -270,7 +270,9 @@ Beat beats[LEVELS + 1] = {};
 int64_t levels[LEVELS + 1][(LANES + 1) / 2] = {};
 int128_t total = 0;
 uint64_t row = 0;   // raw bits
+int64_t rounded_row = 0;
 bool complete = false, maximum = false, row_overflow = false, reduction_moves = false;
+bool is_rounded = false, is_outside = false;  // the row in `rounded_row`
 uint8_t shift = 0;
 void reduce(const Beat &beat, const uint64_t *x, uint64_t count) {
   if (!beat.valid && !reduction_moves) return;
@@ -300,13 +302,16 @@ void reduce(const Beat &beat, const uint64_t *x, uint64_t count) {
     }
     if (places % 2) to[places / 2] = from[places - 1];
   }
-  reduction_moves |= complete | row_overflow;
+  reduction_moves |= complete | is_rounded | row_overflow;
 }
-// The rows' elements are in `total`: round and saturate.
+// The rows' elements are in `total`: round and saturate, and show it a cycle later.
 void finish() {
   const int128_t high = (int128_t(1) << (BITS - 1)) - 1;
-  bool outside = false;
+  if (is_rounded) row = static_cast<uint64_t>(rounded_row) & ((1ull << BITS) - 1);
+  row_overflow = is_rounded && is_outside;
+  is_rounded = complete;
   if (complete) {
+    bool outside = false;
     int128_t rounded = total;
     if (!maximum) {
       const int128_t exact = ((total * 2 >> shift) + 1) >> 1;
@@ -315,9 +320,9 @@ void finish() {
       outside = rounded > high || rounded < -high;
       rounded = rounded > high ? high : rounded < -high ? -high : rounded;
     }
-    row = static_cast<uint64_t>(rounded) & ((1ull << BITS) - 1);
+    rounded_row = static_cast<int64_t>(rounded);
+    is_outside = outside;
   }
-  row_overflow = outside;
 }
 void add_up(const Beat &beat, int64_t element) {
   complete = beat.valid & beat.last;

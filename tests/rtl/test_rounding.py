@@ -1,0 +1,24 @@
+"""Arithmetic as expressions."""
+
+from amaranth import Module, Signal, signed
+from harness import simulate
+
+from cubewave.rtl.rounding import round_shift, sign_extended, times
+
+
+def test_all_of_a_few_bits():
+    m, x, y = Module(), Signal(signed(4)), Signal(3)
+    product, rounded, wide = Signal(8), Signal(signed(4)), Signal(6)
+    m.d.comb += [product.eq(times(x[:3], y)), rounded.eq(round_shift(x, y)),
+                 wide.eq(sign_extended(x, 6))]
+
+    async def bench(ctx):
+        for value in range(-8, 8):
+            for other in range(8):
+                ctx.set(x, value)
+                ctx.set(y, other)
+                assert ctx.get(product) == value % 8 * other
+                assert ctx.get(rounded) == (2 * value >> other) + 1 >> 1
+                assert ctx.get(wide) == value % 64
+
+    simulate(m, bench)
