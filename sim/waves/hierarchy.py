@@ -3,6 +3,7 @@
 import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 from amaranth.hdl import Fragment, MemoryData, Signal, Value, signed
@@ -48,10 +49,11 @@ _DEPTHS = {**dict.fromkeys((WeightStationaryCell, OutputStationaryCell, Skew, De
 #: A model whose registers, if it has any, depend on how it is simulated.
 _PORTS_ONLY = (MemoryStorage,)
 
-#: Likewise, of a component: what it passes on of the data of all lanes.
+#: Likewise, patterns of the names of what a component passes on of the data of all lanes.
 _LANES = {VectorUnit: ("handoff_data", "load_data", "handoff_read_data", "store_read_data"),
-          VectorFill: ("load_data",), VectorEngine: ("line",), StoreUnit: ("vector_data",),
-          HandoffUnit: ("data", "vector_data", "vector_read_data", "operand_data", "word")}
+          VectorFill: ("load_data",), VectorEngine: ("line_*",), StoreUnit: ("vector_data",),
+          HandoffUnit: ("data", "vector_data", "vector_read_data", "operand_data", "word",
+                        "elements", "shifted_*")}
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,7 @@ def _traces(scope, fragment, component, design, hidden):
     used, seen = set(), SignalSet()
     inner = () if isinstance(component, _PORTS_ONLY) else registers
     for name, signal in [*_ports(component), *((signal.name, signal) for signal in inner)]:
-        if signal in seen or name in hidden or name.startswith("$"):
+        if signal in seen or any(fnmatchcase(name, pattern) for pattern in (*hidden, "$*")):
             continue
         seen.add(signal)
         layout = _lanes(component, name, design)
