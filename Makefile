@@ -36,11 +36,8 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 $(PYTEST_ARGS)
 demo: $(READY)
 	$(BIN)/cubewave run q-projection -p m=16 -p k=128 -p n=128 --design edge --level all --vcd waves/demo.vcd
 
-# Proofs run by themselves: beside hundreds of other tests in one process they have been seen to
-# end the process.
 test: lint
-	$(PYTEST) --ignore=tests/proofs
-	$(PYTEST) tests/proofs
+	$(PYTEST)
 
 test-long: $(READY)
 	$(PYTEST) -m long

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from vcdvcd import VCDVCD
 
 from ..errors import OptionError
+from .vcd_parser import VCDVCD
 from .writer import VERSION
 
 __all__ = ["HISTORY_COUNTERS", "Header", "NEEDED", "Waveform", "read_counters", "read_header"]

@@ -5,12 +5,12 @@ import os
 from collections.abc import Mapping
 
 from vcd.gtkw import GTKWFlag, GTKWSave
-from vcdvcd import VCDVCD
 
 from ..errors import OptionError
 from .layout import GROUPS, Group, Row
 from .phases import Phases, read_phases
 from .reader import read_header
+from .vcd_parser import VCDVCD
 
 __all__ = ["gtkw_path", "write_gtkw"]
 

@@ -8,7 +8,8 @@ import sys
 import time
 
 import pytest
-from vcdvcd import VCDVCD
+
+from cubewave.sim.waves.vcd_parser import VCDVCD
 
 COMMAND = [sys.executable, "-m", "cubewave.sim.cli"]
 LONG = ["run", "q-projection", "-p", "m=64", "-p", "k=128", "-p", "n=128"]

@@ -6,13 +6,13 @@ import time
 
 import numpy as np
 import pytest
-from vcdvcd import VCDVCD
 
 import cubewave.sim.cli.progress as progress
 import cubewave.sim.cli.run as command
 from cubewave.sim import DeadlockError, simulate
 from cubewave.sim.result import output_sha256
 from cubewave.sim.simulation import LEVELS
+from cubewave.sim.waves.vcd_parser import VCDVCD
 
 
 @pytest.fixture

@@ -63,11 +63,12 @@ def test_paths_of_random_products_are_whole(data):
 @st.composite
 def attentions(draw):
     heads, kv_heads = draw(small((1, 1), (2, 1), (4, 2)))
+    rows, keys = draw(small(1, 2, 3, 5, 8)), draw(small(1, 2, 5, 9, 13))
     return RandomAttention(
-        draw(small(1, 2, 3, 5, 8)), draw(small(1, 2, 5, 9, 13)), draw(small(1, 2, 3, 5, 8)),
+        rows, keys, draw(small(1, 2, 3, 5, 8)),
         heads=heads, kv_heads=kv_heads, causal=draw(st.booleans()),
         rows_per_group=draw(small(None, None, 1, 2, 3)),
-        block_keys=draw(small(None, None, 1, 2, 5)),
+        block_keys=draw(small(None, None, *(size for size in (1, 2, 5) if size <= keys))),
         resident=draw(small(False, False, True)), store_output=draw(small(True, True, False)))
 
 

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from vcdvcd import VCDVCD
 
 from cubewave.rtl import Design
 from cubewave.rtl.status import UNITS
@@ -14,6 +13,7 @@ from cubewave.sim import Result, VcdOptions, simulate
 from cubewave.sim.backends.choice import Backend
 from cubewave.sim.items import units_of
 from cubewave.sim.waves import Recorder
+from cubewave.sim.waves.vcd_parser import VCDVCD
 from cubewave.workloads import Gemm
 from cubewave.workloads.attention import RandomAttention
 

@@ -9,13 +9,13 @@ import sys
 import numpy as np
 import pytest
 from amaranth.sim import Simulator
-from vcdvcd import VCDVCD
 
 from cubewave.rtl import Design
 from cubewave.rtl.commands import array_layout, load_layout, store_layout
 from cubewave.rtl.status import UNITS
 from cubewave.sim import OptionError, VcdOptions, simulate
 from cubewave.sim.waves import read_counters
+from cubewave.sim.waves.vcd_parser import VCDVCD
 from cubewave.sim.waves.writer import half_period
 
 TINY = Design.preset("tiny")

@@ -3,11 +3,11 @@
 import dataclasses
 
 import pytest
-from vcdvcd import VCDVCD
 
 from cubewave.rtl import Design
 from cubewave.sim import VcdOptions, simulate
 from cubewave.sim.waves.reader import Waveform
+from cubewave.sim.waves.vcd_parser import VCDVCD
 from cubewave.workloads import QProjection, RandomAttention
 from cubewave.workloads.conv2d import RandomConv2d
 
