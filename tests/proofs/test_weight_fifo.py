@@ -1,7 +1,7 @@
 """Weight FIFO: places, whole tiles, rows in order, none lost or doubled."""
 
 import pytest
-from amaranth import Mux, Signal
+from amaranth import Array, Mux, Signal
 from proofs.broken import assert_caught, broken
 from proofs.prover import prove
 from proofs.spec import Spec
@@ -135,7 +135,6 @@ class WeightFifoSpec(Spec):
         fill_place = self.probe("dut.fill_place", range(depth * words))
         fill_word = self.probe("dut.fill_word", range(depth * words))
         taken = self.probe("dut.taken", range(depth + 1))
-        tiles = self.probe("dut.tiles.entries", depth * (rows).bit_length())
         level = self.probe("dut.tiles.level", range(depth + 1))
 
         def tile_place(first, number):
@@ -160,8 +159,7 @@ class WeightFifoSpec(Spec):
         self.claim(m, "the FIFO counts the taken places",
                    taken == count["coming"] + count["complete"] + dut.shifting)
         self.claim(m, "the FIFO counts the whole tiles", level == count["complete"])
-        for number in range(depth):
-            real = tiles.word_select(number, rows.bit_length())
+        for number, real in enumerate(self._describe_queue(m, level)):
             self.claim(m, f"whole tile {number} has 1 to `rows` rows",
                        (number >= level) | ((real != 0) & (real <= rows)))
             self.claim(m, f"whole tile {number}, if marked, has its rows",
@@ -179,6 +177,24 @@ class WeightFifoSpec(Spec):
                            (("index", range(port)), ("word", range(words))))
             self.claim(m, "word and lane are those of the row",
                        (word * port + index == row) & (index < port))
+
+    def _describe_queue(self, m, level):
+        """The real rows of the whole tiles, in the order in which they are shifted."""
+        depth, bits = self._design.weight_fifo_depth, self._design.rows.bit_length()
+        offered = self.probe("dut.tiles.o__payload", bits)
+        if depth == 1:
+            return [offered]
+        head, tail = (self.probe(f"dut.tiles.{name}", range(depth)) for name in ("head", "tail"))
+        entries = Array(self.probe(f"dut.tiles.storage[{place}]", bits)
+                        for place in range(depth))
+
+        def ring(value):
+            return Mux(value >= depth, value - depth, value)
+        self.claim(m, "head and tail are places of the queue", (head < depth) & (tail < depth))
+        self.claim(m, "tail is `level` places behind head", tail == ring(head + level))
+        self.claim(m, "the first tile's rows are what is offered",
+                   (level == 0) | (offered == entries[head]))
+        return [entries[ring(head + number)] for number in range(depth)]
 
     def _describe_storage(self, m, mark, filled, place, fill_place, tile_place):
         """Where the marked row is."""
