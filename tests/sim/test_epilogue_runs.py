@@ -72,7 +72,7 @@ def products(draw, design):
 
 
 # Without shrinking, which would take minutes; the message names design and product.
-@settings(max_examples=8, suppress_health_check=list(HealthCheck), deadline=None,
+@settings(max_examples=5, suppress_health_check=list(HealthCheck), deadline=None,
           phases=[Phase.generate])
 @given(st.data())
 def test_random_products(data):

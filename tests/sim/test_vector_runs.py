@@ -29,7 +29,7 @@ def check(design, workload):
         assert not result.overflow and result.useful_macs == 0
 
 
-@settings(max_examples=5, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=3, suppress_health_check=list(HealthCheck), deadline=None)
 @given(designs(), workloads())
 def test_random_designs(design, workload):
     check(design, workload)

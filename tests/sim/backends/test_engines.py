@@ -29,7 +29,7 @@ def run_plain(design, program):
         return pysim.PysimMachine(design, *machine_size(design, program)).run(program)
 
 
-@settings(max_examples=5, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_counters_and_results_equal(data):
     design = data.draw(designs())

@@ -89,6 +89,7 @@ def test_every_event_of_the_input_slot_study(slots, cols):
     assert got == events(slots, compute=1024 // cols)
 
 
+@pytest.mark.long
 def test_the_study_runs_on_the_hardware_too():
     """The same program; what the RTL adds to the 704 ticks are its pipeline's registers."""
     design = machine(3)

@@ -22,7 +22,7 @@ def test_every_counter_is_rebuilt(control):
     assert check["actual"]["array.busy"] == control.result.units["array"].busy > 0
 
 
-@settings(max_examples=8, suppress_health_check=list(HealthCheck))
+@settings(max_examples=4, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_random_designs_and_products(tmp_path, record, data):
     design = data.draw(designs())

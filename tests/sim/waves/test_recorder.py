@@ -242,7 +242,7 @@ def test_interrupt_in_the_middle_of_a_cycle(tmp_path, monkeypatch, product):
 
     def interrupted(self):
         calls.append(self)
-        if len(calls) == 300:
+        if self is calls[3 % len(calls)] and calls.count(self) == 9:
             raise KeyboardInterrupt
         return changes(self)
 

@@ -47,7 +47,8 @@ def check_equal(folder, design, workload, mesh="kernel", **options):
 
 
 @pytest.mark.parametrize(("design", "workload", "mesh"), [
-    (SMALL, ATTENTION, "kernel"), (OUTPUT, CONV, "netlist")])
+    (SMALL, ATTENTION, "kernel"),
+    pytest.param(OUTPUT, CONV, "netlist", marks=pytest.mark.long)])
 def test_contents_of_memories_lanes_and_cells(tmp_path, design, workload, mesh):
     """One library per case, which every window and filter then uses."""
     whole = check_equal(tmp_path, design, workload, mesh, depth="memory",
