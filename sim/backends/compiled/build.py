@@ -67,7 +67,7 @@ def _sources() -> str:
     package = source_folder()
     root = package.parent.parent.parent
     digest = hashlib.sha256()
-    for folder in (root / "rtl", root / "sim" / "waves", package):
+    for folder in (root / "rtl", root / "sim" / "waves", package.parent, package):
         for path in sorted(folder.iterdir()):
             if path.suffix in (".py", ".cc", ".h"):
                 digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")

@@ -111,6 +111,7 @@ struct Machine {
 
   // Compute the cycle that the next `end_cycle` ends; may not be called twice in between.
   void begin_cycle() {
+    recording.written.clear();
 #if CUBEWAVE_DELTA   // combinational feedback through the order of evaluation
     top->p_clk.set<uint32_t>(0);
     top->step();
@@ -259,13 +260,11 @@ uint32_t cubewave_chunks(void *handle, uint32_t entry) {
   return static_cast<Machine *>(handle)->recording.entries[entry].chunks;
 }
 
-// What has been written to memories since the last call.
-uint64_t cubewave_written(void *handle, uint64_t *to, uint64_t room) {
-  auto &written = static_cast<Machine *>(handle)->recording.written;
-  const uint64_t count = std::min<uint64_t>(room, written.size());
-  std::copy_n(written.begin(), count, to);
-  written.erase(written.begin(), written.begin() + count);
-  return count;
+// The rows of memories that the last cycle wrote.
+uint64_t cubewave_written(void *handle, const uint64_t **rows) {
+  const auto &written = static_cast<Machine *>(handle)->recording.written;
+  *rows = written.data();
+  return written.size();
 }
 
 void cubewave_row(void *handle, uint32_t memory, uint64_t row, uint8_t *to) {

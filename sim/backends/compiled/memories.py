@@ -29,7 +29,7 @@ def replace_memories(top: Fragment, numbers: dict[int, int] | None = None) -> It
             if isinstance(inner, MemoryInstance) and _is_replaceable(inner, least):
                 box, instance = _box(inner, number, numbers is not None)
                 if numbers is not None:
-                    numbers[id(inner._data)] = number  # type: ignore[attr-defined]
+                    numbers[id(inner._data)] = number  # type: ignore[attr-defined]  # private
                 fragment.subfragments[place] = instance, name, src_loc
                 number += 1
                 yield box

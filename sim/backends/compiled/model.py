@@ -49,7 +49,7 @@ def _load(path: Path) -> ctypes.CDLL:
             ("record", None, [handle, pointer, ctypes.c_uint32, pointer, ctypes.c_uint32]),
             ("chunks", ctypes.c_uint32, [handle, ctypes.c_uint32]),
             ("changes", ctypes.c_uint32, [handle, pointer, pointer]),
-            ("written", ctypes.c_uint64, [handle, pointer, ctypes.c_uint64]),
+            ("written", ctypes.c_uint64, [handle, pointer]),
             ("row", None, [handle, ctypes.c_uint32, ctypes.c_uint64, pointer]),
             ("quiet", ctypes.c_uint64, [handle]), ("done", ctypes.c_int, [handle]),
             ("begin_cycle", None, [handle]), ("end_cycle", None, [handle]),

@@ -23,8 +23,6 @@ from .variant import Variant
 
 __all__ = ["CompiledSource", "record"]
 
-_ROOM = 1 << 12   # written rows that are fetched at a time
-
 
 class CompiledSource:
     """What a compiled machine shows a recorder; see :class:`Source`.
@@ -169,14 +167,14 @@ class CompiledSource:
         for rows in self._watched.values():
             rows.clear()
         names = {number: name for name, number in self._memories.items()}
-        buffer = (ctypes.c_uint64 * _ROOM)()
-        while count := self._library.cubewave_written(self._handle, buffer, _ROOM):
-            for entry in buffer[:count]:
-                memory, row = entry >> 32, entry & 0xffff_ffff
-                scope = (("machine", "channel", "storage", ("even", "odd")[row & 1])
-                         if memory == STORAGE else tuple(names[memory].split(".")))
-                if scope in self._watched:
-                    self._watched[scope].add(row >> 1 if memory == STORAGE else row)
+        written = ctypes.POINTER(ctypes.c_uint64)()
+        count = self._library.cubewave_written(self._handle, ctypes.byref(written))
+        for entry in written[:count]:
+            memory, row = entry >> 32, entry & 0xffff_ffff
+            scope = (("machine", "channel", "storage", ("even", "odd")[row & 1])
+                     if memory == STORAGE else tuple(names[memory].split(".")))
+            if scope in self._watched:
+                self._watched[scope].add(row >> 1 if memory == STORAGE else row)
 
     def stop(self) -> None:
         """The window is over."""
@@ -201,7 +199,7 @@ def record(recorder: Recorder, source: CompiledSource, advance: Callable[[int], 
     macs = 0
     for cycle in [*([first - WINDOW] if first > WINDOW else []),
                   *range(max(1, first - WINDOW + 1), first + 1)]:
-        if first and advance(cycle):
+        if advance(cycle):
             return True
         before, macs = macs, counters()["useful_macs"]
         recorder.skip(cycle if cycle == first - WINDOW else 1, macs - before)
