@@ -9,7 +9,7 @@ from typing import Any
 from amaranth.hdl import Fragment, MemoryData, Signal, Value, signed
 from amaranth.hdl._ast import SignalSet
 from amaranth.lib import data, wiring
-from amaranth.lib.memory import Memory, WritePort  # type: ignore[attr-defined]  # no __all__
+from amaranth.lib.memory import Memory, WritePort
 
 from ...rtl import Design
 from ...rtl.delay import Delay
