@@ -140,17 +140,20 @@ class Accumulators(wiring.Component):
             m.submodules[f"bank_{number}"] = bank
             write = bank.write_port()
             read = bank.read_port()
+            updated = Signal(name=f"updated_{number}")
             drain = Signal(name=f"drain_{number}")
             hand_off = Signal(name=f"hand_off_{number}")
             m.d.comb += [
                 write.addr.eq(update.row),
                 write.data.eq(result),
                 write.en.eq(update.valid & (update.bank == number)),
+                updated.eq(self.tag.valid & (self.tag.bank == number)),
                 drain.eq(self.read & (self.read_bank == number)),
                 hand_off.eq(self.handoff_read & (self.handoff_bank == number)),
-                read.addr.eq(Mux(hand_off, self.handoff_row,
-                                 Mux(drain, self.read_row, self.tag.row))),
-                read.en.eq(drain | hand_off | self.tag.valid),
+                # One of them at most. That the store reads is known last, so it does not choose.
+                read.addr.eq(Mux(updated, self.tag.row,
+                                 Mux(hand_off, self.handoff_row, self.read_row))),
+                read.en.eq(updated | drain | hand_off),
             ]
             bank_data.append(read.data.as_value())
         m.d.comb += [

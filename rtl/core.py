@@ -272,7 +272,7 @@ class Core(wiring.Component):
             counters.status_store.eq(store.status),
             counters.add_span.eq(works),
             counters.add_activation_rows.eq(control.enter),
-            counters.add_useful_macs.eq(Mux(control.enter, control.macs, 0)),
+            counters.add_useful_macs.eq(control.macs),
             counters.add_weight_rows.eq(fifo.shifting | control.shift),
             counters.add_accumulator_rows.eq(self.accumulators.written),
             counters.add_vector_commands.eq(vector.i.valid & vector.i.ready),
@@ -283,11 +283,10 @@ class Core(wiring.Component):
                 handoff.bytes if self._design.handoff == "staged" else 0),
             counters.add_loads.eq(starts_load),
             counters.add_stores.eq(starts_store),
-            counters.add_bytes_read.eq(Mux(starts_load, memory.request_bytes, 0)),
-            counters.add_bytes_written.eq(Mux(starts_store, memory.request_bytes, 0)),
+            counters.add_bytes_read.eq(memory.request_bytes),
+            counters.add_bytes_written.eq(memory.request_bytes),
             counters.add_window_bytes.eq(memory.window_bytes),
-            counters.add_transactions.eq(
-                Mux(starts_load | starts_store, memory.request_transactions, 0)),
+            counters.add_transactions.eq(memory.request_transactions),
             self.active.eq((loader.status != LoaderStatus.IDLE) | memory.loads_under_way
                            | (control.status != ArrayStatus.IDLE)
                            | (vector.status != VectorStatus.IDLE)

@@ -66,6 +66,11 @@ COUNTERS = {
 CounterNumber = Enum("CounterNumber", {  # type: ignore[misc]  # mypy wants to see the names
     name.replace(".", "_").upper(): number for number, name in enumerate(COUNTERS)})
 
+#: What adds only in cycles in which one of these events happens, and how much in other cycles
+#: means nothing: whether they happen is often known later than how much they add.
+_WITH = {"useful_macs": ("activation_rows",), "bytes_read": ("loads",),
+         "bytes_written": ("stores",), "transactions": ("loads", "stores")}
+
 _WIDE = {"useful_macs": 21, "handoff_bytes": 17, "exchange_bytes": 17, "bytes_read": 40,
          "bytes_written": 40, "window_bytes": 40, "transactions": 40}
 
@@ -84,7 +89,8 @@ class CounterBank(wiring.Component):
     status_<unit> : In
         The unit's status.
     add_<event> : In
-        What the event adds in this cycle.
+        What the event adds in this cycle; `useful_macs` counts with `activation_rows` only,
+        `bytes_read` with `loads`, `bytes_written` with `stores`, `transactions` with either.
     <unit>_<status>, <event> : Out(COUNTER_BITS)
         The counters.
     select : In(CounterNumber)
@@ -125,8 +131,10 @@ class CounterBank(wiring.Component):
                 if event == "cycles":
                     continue
                 add = getattr(self, f"add_{event}")
-                with m.If(add != 0):
-                    m.d.sync += self.counter(event).eq(self.counter(event) + add)
+                happens = Cat(getattr(self, f"add_{name}") for name in _WITH.get(event, (event,)))
+                with m.If(happens.any()):
+                    m.d.sync += self.counter(event).eq(
+                        self.counter(event) + (add if event in _WIDE else 1))
         m.d.sync += self.selected.eq(
             chosen(map(self.counter, COUNTERS), Value.cast(self.select)))
         with m.If(self.clear):

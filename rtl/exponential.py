@@ -12,7 +12,9 @@ __all__ = ["Exponential"]
 
 RESULT_BITS = 31  # 2**30 and less
 SLOPE_BITS = 23
-MAX_SHIFT = 31    # beyond it a result is 0
+POINT = 16        # bits of the fraction of an exponent
+SHIFT_BITS = 5
+MAX_SHIFT = (1 << SHIFT_BITS) - 1  # beyond it a result is 0
 
 
 class Exponential(wiring.Component):
@@ -60,13 +62,13 @@ class Exponential(wiring.Component):
         ports = []
         valid = Signal(3)
         m.d.sync += valid.eq(Cat(self.valid, valid[:-1]))
-        exponents = [Mux(x > 0, 0, -x) for x in self.x]
+        exponents, shifts = zip(*(self._exponent(m, lane) for lane in range(self._lanes)))
         for exponent in exponents:
             port = table.read_port()
             ports.append(port)
-            m.d.comb += [port.en.eq(self.valid), port.addr.eq(exponent[9:16])]
+            m.d.comb += [port.en.eq(self.valid), port.addr.eq(exponent[9:POINT])]
         rest = Signal(data.ArrayLayout(9, self._lanes))
-        shift = Signal(data.ArrayLayout(6, self._lanes))
+        shift = Signal(data.ArrayLayout(SHIFT_BITS + 1, self._lanes))
         entries = Signal(data.ArrayLayout(self._table.shape, self._lanes))
         entry_rest = Signal.like(rest)
         entry_shift = Signal.like(shift)
@@ -75,8 +77,7 @@ class Exponential(wiring.Component):
         with m.If(self.valid):
             m.d.sync += [
                 rest.eq(Cat(exponent[:9] for exponent in exponents)),
-                shift.eq(Cat(Mux(exponent[16:] > MAX_SHIFT, MAX_SHIFT + 1, exponent[16:])[:6]
-                             for exponent in exponents))]
+                shift.eq(Cat(shifts))]
         with m.If(valid[0]):
             m.d.sync += [entries.eq(Cat(port.data for port in ports)), entry_rest.eq(rest),
                          entry_shift.eq(shift)]
@@ -87,6 +88,21 @@ class Exponential(wiring.Component):
                             for entry, part in zip(entries, entry_rest)))]
         with m.If(valid[2]):
             m.d.sync += self.o.eq(Cat(
-                Mux(places > MAX_SHIFT, 0, round_shift(value, places[:5]))
+                Mux(places > MAX_SHIFT, 0, round_shift(value, places[:SHIFT_BITS]))
                 for value, places in zip(line, line_shift)))
         return m
+
+    def _exponent(self, m, lane):
+        """How far an element is below 0, and the places by which its result is shifted."""
+        x = self.x[lane]
+        exponent = Signal(len(x), name=f"exponent_{lane}")
+        shift = Signal(SHIFT_BITS + 1, name=f"places_{lane}")
+        # -x needs more bits than a shift has. It is ~x + 1; this does not wait for its carry.
+        low, high = (~x)[:POINT + SHIFT_BITS], (~x)[POINT + SHIFT_BITS:]
+        beyond = high.any() | low.all()
+        with m.If(~x[-1]):
+            m.d.comb += [exponent.eq(0), shift.eq(0)]
+        with m.Else():
+            m.d.comb += [exponent.eq(-x), shift.eq(Mux(
+                beyond, MAX_SHIFT + 1, exponent[POINT:POINT + SHIFT_BITS]))]
+        return exponent, shift

@@ -52,7 +52,6 @@ class Queue(wiring.Component):
         push = Signal()
         pop = Signal()
         m.d.comb += [
-            self.o.valid.eq(self.level != 0),
             self.i.ready.eq((self.level != self._depth) | self.o.ready),
             push.eq(self.i.valid & self.i.ready),
             pop.eq(self.o.valid & self.o.ready),
@@ -61,6 +60,11 @@ class Queue(wiring.Component):
             m.d.sync += self.level.eq(self.level + 1)
         with m.If(pop & ~push):
             m.d.sync += self.level.eq(self.level - 1)
+        # As `level != 0`, but known with the clock.
+        with m.If(push):
+            m.d.sync += self.o.valid.eq(1)
+        with m.Elif(pop & (self.level == 1)):
+            m.d.sync += self.o.valid.eq(0)
 
         if self._depth == 1:
             with m.If(push):
@@ -74,7 +78,9 @@ class Queue(wiring.Component):
 
         The read port shows the head and fetches the entry after it when one leaves, so that only
         its enable depends on `o.ready`. An empty queue fetches the entry that is coming; a word
-        written in this very cycle is forwarded by the port (`transparent_for`).
+        written in this very cycle is forwarded by the port (`transparent_for`). So that this does
+        not depend on `o.ready` either, a full queue writes what it cannot take, in the place of
+        the head, which the port shows.
         """
         m.submodules.storage = storage = memory.Memory(
             shape=self._shape, depth=self._depth, init=[])
@@ -93,7 +99,7 @@ class Queue(wiring.Component):
         m.d.comb += [
             write.addr.eq(tail),
             write.data.eq(self.i.payload),
-            write.en.eq(push),
+            write.en.eq(self.i.valid),
             read.addr.eq(Mux(self.o.valid, following(head), head)),
             read.en.eq(pop | ~self.o.valid),
             self.o.payload.eq(read.data),

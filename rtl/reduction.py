@@ -106,7 +106,8 @@ class Reduction(wiring.Component):
         m.d.sync += [valid.eq(Cat(beat.valid & beat.last, valid[0])),
                      self.overflow.eq(valid[1] & rounder.outside)]
         m.d.comb += [
-            rounder.shift.eq(Mux(beat.maximum, 0, beat.shift)),
+            rounder.scaled.eq(~beat.maximum),
+            rounder.shift.eq(beat.shift),
             rounder.valid.eq(valid[0]),
             rounder.value[0].eq(total),
             rounder.masked.eq(maximum & (total == self._format.masked)),

@@ -32,6 +32,8 @@ class Rounder(wiring.Component):
     -------
     shift : In(SHIFT_BITS), bits : In(range(element_bits + 1))
         Of the values of the *next* cycle; `bits` is the width of their results, 0 for all bits.
+    scaled : In(1)
+        Also of the next cycle; without it `shift` and `bits` count as 0.
     valid : In(1)
         Values are there.
     value : In(ArrayLayout(signed(value_bits), lanes))
@@ -51,29 +53,31 @@ class Rounder(wiring.Component):
         check_integer("lanes", lanes, 1, 1 << 16)
         self._format, self._lanes = VectorFormat(element_bits), lanes
         super().__init__({
-            "shift": In(SHIFT_BITS), "bits": In(range(element_bits + 1)), "valid": In(1),
+            "shift": In(SHIFT_BITS), "bits": In(range(element_bits + 1)), "scaled": In(1),
+            "valid": In(1),
             "value": In(data.ArrayLayout(signed(value_bits), lanes)), "masked": In(lanes),
             "o": Out(data.ArrayLayout(signed(element_bits), lanes)), "outside": Out(lanes),
         })
 
     def elaborate(self, platform):
         m = Module()
-        width = len(self.value[0])
+        width, all_bits = len(self.value[0]), self._format.element_bits
         shift = Signal.like(self.shift)
-        high = Signal(self._format.element_bits - 1)  # the greatest result
+        high = Signal(all_bits - 1)  # the greatest result
         kept_bits = Signal(range(width + (1 << SHIFT_BITS) + 1))  # those below the sign
         signs = Signal(range(width + 1))              # how many bits only repeat the sign
         beyond = Signal(width)                        # which
         last_high = Signal.like(high)
         m.d.comb += [
-            kept_bits.eq(
-                self.shift + Mux(self.bits == 0, self._format.element_bits, self.bits) - 1),
+            kept_bits.eq(self.shift + Mux(self.bits == 0, all_bits, self.bits) - 1),
             beyond.eq(C(-1 << width, signed(width + 1)) >> signs),
         ]
         m.d.sync += [
-            shift.eq(self.shift),
-            high.eq((1 << self.bits >> 1) - 1),  # 0 bits give all ones
-            signs.eq(Mux(kept_bits > width, 0, width - kept_bits)),
+            shift.eq(Mux(self.scaled, self.shift, 0)),
+            high.eq(Mux(self.scaled, (1 << self.bits >> 1) - 1, -1)),  # 0 bits give all ones
+            # `scaled` is known last.
+            signs.eq(Mux(~self.scaled, width - (all_bits - 1),
+                         Mux(kept_bits > width, 0, width - kept_bits))),
         ]
         with m.If(self.valid):
             m.d.sync += last_high.eq(high)

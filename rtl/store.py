@@ -104,8 +104,8 @@ class StoreUnit(wiring.Component):
             request.row_stride.eq(store.row_stride),
             starts.eq(self.o.valid & self.o.ready),
             reading.eq(starts | (active & (count != store.rows))),
-            # Both compared in time for `reading`, which the memory decides.
-            all_read.eq(Mux(reading, count + 1 == store.rows, count == store.rows)),
+            # After this cycle, if the store is active or starts, which the memory decides.
+            all_read.eq((count + 1 == store.rows) | (active & (count == store.rows))),
             self.read.eq(reading & ~store.vector),
             self.bank.eq(store.bank),
             self.row.eq(store.acc_row + count),

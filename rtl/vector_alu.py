@@ -107,8 +107,9 @@ class VectorAlu(wiring.Component):
         ]
         m.d.comb += [
             rounder.valid.eq(valid[0]),
-            rounder.shift.eq(Mux(is_product, self.shift, 0)),
-            rounder.bits.eq(Mux(is_product, self.bits, 0)),
+            rounder.scaled.eq(is_product),
+            rounder.shift.eq(self.shift),
+            rounder.bits.eq(self.bits),
         ]
         for lane in range(lanes):
             self._elaborate_exact(m, beat, lane)

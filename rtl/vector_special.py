@@ -69,11 +69,10 @@ class VectorSpecial(wiring.Component):
         for op, function in FUNCTIONS.items():
             unit = function(element_bits=self._bits, lanes=self._lanes)
             m.submodules[op.name.lower()] = unit
-            with m.If(self.valid & (self.op == op)):
-                m.d.comb += [unit.valid.eq(1), unit.x.eq(self.x)]
-                if op is VectorOp.DIVIDE:
-                    m.d.comb += [unit.y.eq(self.y), unit.shift.eq(self.shift),
-                                 unit.multiplier.eq(self.immediate)]
+            m.d.comb += [unit.valid.eq(self.valid & (self.op == op)), unit.x.eq(self.x)]
+            if op is VectorOp.DIVIDE:
+                m.d.comb += [unit.y.eq(self.y), unit.shift.eq(self.shift),
+                             unit.multiplier.eq(self.immediate)]
             with m.If(running == op):
                 m.d.comb += [self.o[lane].eq(unit.o[lane]) for lane in range(self._lanes)]
         return m

@@ -60,10 +60,11 @@ class VectorStorage(wiring.Component):
         self._design, self._engines = design, engines
         self.slots = [VectorSlot(design=design, ports=engines)
                       for _ in range(vector_slots(design))]
-        self._readers = {"read_handoff": 0, "read_store": 0}
+        # In the order in which it is known whether they read or write, the last one first: the
+        # address is the first one's unless another one chooses.
+        self._readers = {"read_store": 0, "read_handoff": 0}
         for engine in range(engines):
             self._readers |= {f"read_a_{engine}": engine, f"read_b_{engine}": engine}
-        # The engines first: what comes last chooses, and theirs is known last.
         self._writers = {f"write_{engine}": engine for engine in range(engines)}
         self._writers |= {"write_handoff": 0, "write_load": 0}
         super().__init__({**{name: In(read_signature(design)) for name in self._readers},
@@ -89,7 +90,9 @@ class VectorStorage(wiring.Component):
         m.d.comb += address.eq(requests[0].address)
         for request in requests:
             with m.If(request.en & (request.slot == number)):
-                m.d.comb += [enable.eq(1), address.eq(request.address)]
+                m.d.comb += enable.eq(1)
+                if request is not requests[0]:
+                    m.d.comb += address.eq(request.address)
 
     def _elaborate_write_port(self, m, number, slot, port, writes):
         """Who writes the slot."""

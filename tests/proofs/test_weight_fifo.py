@@ -192,9 +192,7 @@ class WeightFifoSpec(Spec):
             return Mux(value >= depth, value - depth, value)
         self.claim(m, "head and tail are places of the queue", (head < depth) & (tail < depth))
         self.claim(m, "tail is `level` places behind head", tail == ring(head + level))
-        self.claim(m, "the first tile's rows are what is offered",
-                   (level == 0) | (offered == entries[head]))
-        return [entries[ring(head + number)] for number in range(depth)]
+        return [offered, *(entries[ring(head + number)] for number in range(1, depth))]
 
     def _describe_storage(self, m, mark, filled, place, fill_place, tile_place):
         """Where the marked row is."""

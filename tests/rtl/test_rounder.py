@@ -31,7 +31,11 @@ def test_values_about_the_limits(value_bits, element_bits):
         value = rng.choice([value, rng.getrandbits(value_bits) - (1 << value_bits - 1)])
         most = 1 << value_bits - 1
         cases.append((min(max(value, -most), most - 1), shift, bits, rng.random() < 0.1))
-    steps = [{"shift": shift, "bits": bits} for _value, shift, bits, _masked in cases] + [{}, {}]
+        if rng.random() < 0.1:
+            cases.append((cases[-1][0], 0, 0, False))
+    steps = [{"scaled": 1, "shift": shift, "bits": bits} if shift or bits else
+             {"scaled": 0, "shift": rng.randrange(64), "bits": rng.randrange(element_bits + 1)}
+             for _value, shift, bits, _masked in cases] + [{}, {}]
     for (value, _shift, _bits, masked), step in zip(cases, steps[1:]):
         step |= {"valid": 1, "value": [value], "masked": int(masked)}
     dut = Rounder(value_bits=value_bits, element_bits=element_bits, lanes=1)
@@ -44,7 +48,8 @@ def test_values_about_the_limits(value_bits, element_bits):
 
 
 def test_a_result_is_kept_and_others_change_nothing():
-    steps = [{"shift": 1}, {"valid": 1, "value": [5, -3]}, {"shift": 3}, {"value": [99, 99]}, {}]
+    steps = [{"scaled": 1, "shift": 1}, {"valid": 1, "value": [5, -3]},
+             {"scaled": 1, "shift": 3}, {"value": [99, 99]}, {}]
     got = lockstep(Rounder(value_bits=66, element_bits=34, lanes=2), steps, ["o", "outside"])
     assert [row["o"] for row in got[2:]] == [[3, -1]] * 3
 
