@@ -146,16 +146,18 @@ class HandoffUnit(wiring.Component):
         second = Signal()        # from the exchange memory to the destination
         pass_ends = Signal()
         ends = Signal()
-        source_ready = Signal()
-        sink_ready = Signal()
+        scores = self.banks_full.bit_select(transfer.buffer, 1)
+        probabilities = self.results.bit_select(transfer.slot, 1)
+        to_vector_ready = Signal()
+        to_matrix_ready = Signal()
         m.d.comb += [
             to_matrix.eq(transfer.direction == Direction.TO_MATRIX),
-            source_ready.eq(Mux(to_matrix, self.results.bit_select(transfer.slot, 1),
-                                self.banks_full.bit_select(transfer.buffer, 1))),
-            sink_ready.eq(~transfer.take | ~Mux(
-                to_matrix, self.slots_taken.bit_select(transfer.buffer, 1),
-                self.vector_taken.bit_select(transfer.slot, 1))),
-            starts.eq(self.i.valid & ~active & source_ready & sink_ready),
+            to_vector_ready.eq(scores & ~(
+                transfer.take & self.vector_taken.bit_select(transfer.slot, 1))),
+            to_matrix_ready.eq(probabilities & ~(
+                transfer.take & self.slots_taken.bit_select(transfer.buffer, 1))),
+            # Chosen last: which of them is asked is known before they are.
+            starts.eq(self.i.valid & ~active & Mux(to_matrix, to_matrix_ready, to_vector_ready)),
             self.i.ready.eq(ends),
             self.bank.eq(transfer.buffer),
             self.release.eq(ends & ~to_matrix),
@@ -183,7 +185,8 @@ class HandoffUnit(wiring.Component):
         beat = self._elaborate_beats(m, to_matrix, moves, second, pass_ends)
         self._elaborate_data(m, beat, to_matrix, second)
         under_way = self._elaborate_end(m, ends, to_matrix)
-        self._report(m, starts | active, under_way, to_matrix, source_ready)
+        self._report(m, starts | active, under_way, to_matrix,
+                     Mux(to_matrix, probabilities, scores))
         return m
 
     def _elaborate_beats(self, m, to_matrix, moves, second, pass_ends):

@@ -154,9 +154,8 @@ class VectorEngine(wiring.Component):
         units, elements = design.vector_units, vector_slot_elements(design)
         rates = {special: design.sfu_lanes if special else design.lanes
                  for special in (False, True)}
-        special = self._is(op, [each for each in VectorOp if each.special])
         reduces = self._is(op, [each for each in VectorOp if each.reduces])
-        rate = Signal(range(max(rates.values()) + 1))
+        rate = Signal(range(max(rates.values()) + 1))  # elements of a unit's beat
         chained = Signal(name="is_chained")
         place = Signal.like(self.current.length)     # of the beat in the row
         left = Signal.like(self.current.rows)        # rows that are not through
@@ -165,7 +164,6 @@ class VectorEngine(wiring.Component):
         lengths = [Signal.like(self.current.length, name=f"length_{unit}")
                    for unit in range(units)]
         m.d.comb += [
-            rate.eq(Mux(special, rates[True], rates[False])),
             self.beat.eq(self.issuing & (~chained | (place != 0) | (self.other_rounds > number))),
             self.a_address.eq(row["a"] + place),
             self.b_address.eq(row["b"] + Mux(self.current.b == Operand.VECTOR, place, 0)),
@@ -177,9 +175,10 @@ class VectorEngine(wiring.Component):
         steps = {"a": self.current.a_pitch, "d": Mux(reduces, 1, self.current.d_pitch),
                  "b": Mux(self.current.b == Operand.ROW, 1, self.current.b_pitch)}
         command = self.command
+        special = self._is(command.op, [each for each in VectorOp if each.special])
         with m.If(self.start):
             m.d.sync += [self.issuing.eq(1), chained.eq(self.chained), place.eq(0), number.eq(0),
-                         left.eq(command.rows)]
+                         left.eq(command.rows), rate.eq(Mux(special, rates[True], rates[False]))]
             m.d.sync += [row[side].eq(command[f"{side}_address"]) for side in "abd"]
             m.d.sync += [each.eq(self._share(command.length, command.flat, unit))
                          for unit, each in enumerate(lengths)]

@@ -237,12 +237,10 @@ def test_beats(path, units, cycles):
 
 
 @pytest.mark.parametrize("text, replacement, sentence", [
-    ("self.i.valid & ~active & source_ready & sink_ready",
-     "self.i.valid & ~active & source_ready",
+    ("transfer.take & self.slots_taken.bit_select(transfer.buffer, 1)", "transfer.take & 0",
      "a transfer starts exactly if its data is there, its destination is free or its own, "
      "and no other runs"),
-    ("self.i.valid & ~active & source_ready & sink_ready",
-     "self.i.valid & source_ready & sink_ready",
+    ("self.i.valid & ~active & Mux", "self.i.valid & Mux",
      "the vector slot is taken exactly once, at the start"),
     ("self.vector_use.eq(starts & to_matrix)", "self.vector_use.eq(ends & to_matrix)",
      "the result is used up exactly once, at the start"),
