@@ -122,7 +122,8 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_If(self, node):
-        if all(isinstance(each, ast.Raise) for each in node.body):
+        if (all(isinstance(each, ast.Raise) for each in node.body)
+                or ast.unparse(node.test) == "TYPE_CHECKING"):
             return
         self._replace("condition", node.test, f"(not ({self._text(node.test)}))")
         self.generic_visit(node)
@@ -159,7 +160,18 @@ class _Finder(ast.NodeVisitor):
 
     def visit_Dict(self, node):
         self._widths.update(node.values)
+        for value in node.values:  # of a layout: range(n + 1)
+            for each in ast.walk(value):
+                if isinstance(each, ast.Call) and _called(each) == "range":
+                    self._add_widths(each.args)
         self.generic_visit(node)
+
+    def _add_widths(self, args):
+        """What is added in an argument that is a width: a greater one only widens."""
+        self._widths.update(
+            added for arg in args for each in ast.walk(arg)
+            if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add)
+            for added in (each.left, each.right))
 
     def visit_Call(self, node):
         name = _called(node)
@@ -167,10 +179,7 @@ class _Finder(ast.NodeVisitor):
             return
         if name in ("In", "Out", "Signal", "signed", "unsigned"):
             self._widths.update(node.args)
-            self._widths.update(
-                added for arg in node.args for each in ast.walk(arg)
-                if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add)
-                for added in (each.left, each.right))
+            self._add_widths(node.args)
             self._resets.update(key.value for key in node.keywords if key.arg == "init")
         if name in CONDITIONS and node.args:
             self._replace("condition", node.args[0], f"({self._text(node.args[0])}) == 0")

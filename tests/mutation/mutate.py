@@ -38,10 +38,13 @@ TESTS = {
     "vector_unit": ("vector_programs", "vector_unit"),
     "vector_lanes": ("vector_unit", "vector_programs"),
     "vector_operands": ("vector_unit",), "vector_storage": ("vector_slot", "vector_unit"),
-    "rounding": ("vector_alu", "reduction", "handoff_formats"),
-    "vector_commands": ("vector_unit", "handoff"), "memory_interface": ("memory_channel",),
+    "rounding": ("rounding", "vector_alu", "reduction", "handoff_formats"),
+    "vector_commands": ("commands", "vector_unit", "handoff"),
+    "memory_interface": ("memory_channel",),
     "memory_mover": ("memory_mover", "window_addresses"),
-    "status": ("handoff", "array_control", "core"), "presets": ("design",),
+    "memory_timing": ("memory_timing", "memory_cost"),
+    "vector_format": ("vector_format", "vector_special"),
+    "status": ("commands", "handoff", "array_control", "core"), "presets": ("design",),
     "design_fields": ("design",), "counters": ("counters", "core"),
 }
 SYSTEM = ("core", "machine", "handoff_machine", "vector_programs")

@@ -1,9 +1,13 @@
-"""Ports of the core behind AXI4-Stream. What passes through them is compared with the core's in
-tests/sim/export/test_equivalence.py."""
+"""Ports of the core behind AXI4-Stream, and the way of each to the core's. What passes through
+them is compared with the core's in tests/sim/export/test_equivalence.py."""
+
+import random
 
 import pytest
-from amaranth.hdl import Fragment, Shape
+from amaranth.hdl import Fragment, Module, Shape, Value
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In
+from harness import simulate
 
 from cubewave.rtl import Design
 from cubewave.rtl.axi_core import AxiCore, axi_ports
@@ -45,3 +49,68 @@ def test_every_port_of_the_core_is_there_once(wrapper):
     assert len(paths) == len(set(paths)) and set(paths) == names
     assert {name: flow for name, (flow, _bits, path) in axi_ports(core).items()
             if path is None}.keys() == {f"s_axis_{name}_tready" for name in BEATS}
+
+
+class Ports(wiring.Component):
+    """The ports of a core with nothing behind them."""
+
+    def __init__(self, core):
+        self.design = core.design
+        super().__init__(core.signature)
+
+    def elaborate(self, platform):
+        return Module()
+
+
+def ways(core):
+    """(port of the wrapper, port of the core, whether it leads to the core) of every wire.
+
+    Written down here once more: names, directions and which part of a stream is which.
+    """
+    streams = [(f"s_axis_{name}", getattr(core, f"{name}s"), True) for name in COMMANDS]
+    streams += [(f"s_axis_{name}", getattr(core.memory, name[4:]), True) for name in BEATS]
+    streams += [(f"m_axis_mem_{name}", getattr(core.memory, name), False)
+                for name in ("load", "store", "rows")]
+    for prefix, port, inwards in streams:
+        yield f"{prefix}_tdata", port.payload, inwards
+        yield f"{prefix}_tvalid", port.valid, inwards
+        if prefix.removeprefix("s_axis_") not in BEATS and prefix != "m_axis_mem_rows":
+            yield f"{prefix}_tready", port.ready, not inwards
+    for name in ("loading", "storing", "store_next", "store_stays", "loads_under_way",
+                 "stores_under_way", "request_bytes", "request_transactions", "window_bytes"):
+        yield f"mem_{name}", getattr(core.memory, name), True
+    for name in ("count", "clear", "counter_select"):
+        yield name, getattr(core, name), True
+    for name in ("counter", "active", "overflow"):
+        yield name, getattr(core, name), False
+
+
+def test_every_port_has_its_wire(wrapper):
+    """Values of all bits, each port's own: whole bytes at streams, zeros above the core's bits."""
+    outer = AxiCore(design=DESIGN)
+    Fragment.get(outer.core, None)
+    outer.core = core = Ports(wrapper.core)
+    wires = [(Value.cast(getattr(outer, name)), Value.cast(port), inwards, name)
+             for name, port, inwards in ways(core)]
+    assert {name for *_rest, name in wires} | {f"s_axis_{name}_tready" for name in BEATS} == set(
+        outer.signature.members)
+    for outside, inside, _inwards, name in wires:
+        in_bytes = 8 * -(-len(inside) // 8)
+        assert len(outside) == (in_bytes if name.endswith("tdata") else len(inside)), name
+
+    async def bench(ctx):
+        rng = random.Random(1)
+        for _ in range(20):
+            sent = []
+            for outside, inside, inwards, _name in wires:
+                source = outside if inwards else inside
+                sent.append(rng.getrandbits(len(source)))
+                ctx.set(source.as_unsigned(), sent[-1])
+            for (outside, inside, inwards, name), value in zip(wires, sent, strict=True):
+                got = ctx.get((inside if inwards else outside).as_unsigned())
+                assert got == value & (1 << len(inside)) - 1, name
+            for name in BEATS:
+                ready = getattr(outer, f"s_axis_{name}_tready")
+                assert len(ready) == 1 and ctx.get(ready) == 1
+
+    simulate(outer, bench)

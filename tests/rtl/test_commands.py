@@ -8,6 +8,15 @@ from amaranth.lib import data
 from cubewave.rtl import Design
 from cubewave.rtl import commands as c
 from cubewave.rtl.status import UNITS
+from cubewave.rtl.vector_commands import (
+    Direction,
+    Handoff,
+    Operand,
+    VectorCommand,
+    VectorOp,
+    handoff_layout,
+    vector_layout,
+)
 
 DESIGN = Design(rows=5, cols=8, activation_bits=4, weight_bits=7, accumulator_bits=20,
                 input_slots=5, slot_bytes=31, accumulator_banks=3, accumulator_rows=9,
@@ -54,6 +63,26 @@ def test_command_layouts(layout, command, sizes):
     assert tuple(sizes) == command._fields
 
 
+@pytest.mark.parametrize("layout,command,sizes", [
+    (vector_layout, VectorCommand, {
+        "op": 4, "a_slot": 3, "d_slot": 3, "rows": 7, "length": 7, "a_address": 6, "a_pitch": 7,
+        "b": 2, "b_slot": 3, "b_address": 6, "b_pitch": 7, "d_address": 6, "d_pitch": 7,
+        "immediate": 32, "shift": 6, "bits": 6, "flat": 1, "valid": 32,
+        **dict.fromkeys(("valid_step", "wait_a", "wait_b", "free_a", "free_b", "done"), 1),
+        "chain": 2, "last": 1}),
+    (handoff_layout, Handoff, {
+        "direction": 1, "slot": 3, "buffer": 1, "rows": 7, "length": 7, "row": 4,
+        "piece_pitch": 5, "address": 6, "pitch": 7, "element_bytes": 3, "shift": 6,
+        "narrow": 1, "take": 1, "last": 1}),
+])
+def test_layouts_of_the_vector_unit(layout, command, sizes):
+    """Powers of two, 64 elements in a slot and 16 rows in a bank, need a bit more to be said."""
+    design = Design(rows=4, cols=4, accumulator_rows=16, slot_bytes=64, accumulator_banks=2,
+                    input_slots=2, handoff_slots=2, vector_units=1)
+    assert widths(layout(design)) == sizes
+    assert tuple(sizes) == command._fields
+
+
 @pytest.mark.parametrize("design,layout,command", [
     (DESIGN, c.load_layout, c.Load(c.Destination.OPERAND, ADDRESS, 10, 7, ADDRESS, 1, 4, 4, 1, 1)),
     (DESIGN, c.load_layout, c.Load(c.Destination.VECTOR, ADDRESS, 72, 56, ADDRESS, 1, 7, 71, 1, 1,
@@ -76,6 +105,21 @@ def test_more_weight_rows_than_slot_rows():
     assert design.slot_rows == 1
     load = c.Load(c.Destination.WEIGHT, 0, 9, 1, 1)
     assert c.load_layout(design).const(load._asdict()).rows == 9
+
+
+@pytest.mark.parametrize("command,others", [
+    (c.Load, {"segments"}), (c.Store, set()), (VectorCommand, set()),
+    (Handoff, {"element_bytes", "last"}),
+])
+def test_what_a_command_does_not_say_is_0(command, others):
+    assert {name for name, value in command._field_defaults.items()
+            if getattr(value, "value", value) != 0} == others
+
+
+@pytest.mark.parametrize("numbers", [c.Destination, c.WindowRegister, VectorOp, Operand, Direction])
+def test_numbers_count_from_0(numbers):
+    """In the order in which documentation and generated headers list them, none twice."""
+    assert [each.value for each in numbers.__members__.values()] == list(range(len(numbers)))
 
 
 def test_defaults_of_a_load():

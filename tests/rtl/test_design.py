@@ -106,6 +106,8 @@ def test_refused_bandwidth(value, shown):
     pytest.param(10 ** 5000, "an integer of thousands of digits", id="huge"),
     ("two\nlines", r'"two\nlines"'),
     ("x" * 100, '"' + "x" * 56 + "..."),
+    ("x" * 59, '"' + "x" * 56 + "..."),
+    ("x" * 58, '"' + "x" * 58 + '"'),
     (np.array([[1], [2]]), "array([[1], [2]])"),
     (np.array(3), "array(3)"),
     (np.bool_(True), "np.True_"),
@@ -180,6 +182,7 @@ def test_derived_values():
     design = Design(rows=5, cols=7, activation_bits=10, weight_bits=4, accumulator_bits=33,
                     slot_bytes=100, buffer_port_rows=4)
     assert design.activation_row_bytes == 7  # 50 bits
+    assert design.activation_bytes == 2 and design.window_row_bytes == 10
     assert design.weight_row_bytes == 4  # 28 bits
     assert design.result_element_bytes == 5
     assert design.slot_rows == 12  # 14 fit, in whole writes of 4
@@ -191,6 +194,7 @@ def test_derived_values():
 @given(designs())
 def test_derived_values_of_any_design(design):
     assert 8 * design.activation_row_bytes - design.rows * design.activation_bits in range(8)
+    assert 8 * design.activation_bytes - design.activation_bits in range(8)
     assert 8 * design.weight_row_bytes - design.cols * design.weight_bits in range(8)
     assert 8 * design.result_element_bytes - design.accumulator_bits in range(8)
     assert design.slot_rows % design.buffer_port_rows == 0

@@ -40,8 +40,10 @@ def scores(design, values, shift, narrow):
     return outputs(ScoreFormat(design=design), shifted, narrow=narrow)
 
 
-@pytest.mark.parametrize("code_bits,bits", [(16, 8), (8, 16), (16, 16), (8, 4), (12, 5), (9, 8)])
+@pytest.mark.parametrize("code_bits,bits", [
+    (16, 8), (8, 16), (16, 16), (8, 4), (12, 5), (9, 8), (8, 9)])
 def test_every_probability(code_bits, bits):
+    """With a bit more in an activation than in a code, half of the results need the last step."""
     design = Design(probability_bits=code_bits, activation_bits=bits)
     one, most = (1 << code_bits) - 1, (1 << bits) - 1
     exact = [half_up(Fraction(code * most, one)) for code in range(one + 1)]

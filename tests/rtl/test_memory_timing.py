@@ -90,7 +90,7 @@ def test_vector_slots_take_one_row_a_cycle(rows, hold, port_rows):
 
 @pytest.mark.parametrize("rows,bytes_per_row,stride,count", [
     (1, 1, 0, 1), (1, 64, 5, 1), (1, 65, 5, 2), (4, 16, 16, 1), (5, 16, 16, 2), (4, 16, 17, 4),
-    (4, 65, 128, 8), (4, 65, 65, 5), (4, 64, 100, 4)])
+    (4, 65, 128, 8), (4, 65, 65, 5), (4, 64, 100, 4), (2, 16, 17, 2)])
 def test_transactions(rows, bytes_per_row, stride, count):
     assert timing(Fraction(16)).transactions(rows, bytes_per_row, stride) == count
 

@@ -40,6 +40,11 @@ def clip(value, low, high):
     return min(max(value, low), high)
 
 
+@pytest.mark.parametrize("format,half", [(FORMAT, 2 ** 33), (VectorFormat(49), 2 ** 48)])
+def test_range(format, half):
+    assert (format.masked, format.lowest, format.highest) == (-half, -half + 1, half - 1)
+
+
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("name,sign", [("add", 1), ("subtract", -1)])
 def test_add_and_subtract(format, name, sign):

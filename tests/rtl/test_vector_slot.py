@@ -47,10 +47,13 @@ def test_elements_are_rotated(word):
     simulate(m, bench)
 
 
-@pytest.mark.parametrize("lanes,ports", [(1, 1), (2, 2), (4, 1)])
-def test_a_slot_reads_and_writes_any_elements_in_a_row(lanes, ports):
-    """In the order of the banks; reads see what was written before their cycle."""
-    design, rng = make(lanes=lanes), random.Random(lanes)
+@pytest.mark.parametrize("lanes,ports,elements", [(1, 1, 21), (2, 2, 21), (4, 1, 21), (1, 1, 33)])
+def test_a_slot_reads_and_writes_any_elements_in_a_row(lanes, ports, elements):
+    """In the order of the banks; reads see what was written before their cycle.
+
+    The last of 33 elements has an address of a bit more.
+    """
+    design, rng = make(lanes=lanes, accumulator_rows=elements), random.Random(lanes)
     word, bits = vector_word(design), vector_element_bits(design)
     last = vector_slot_elements(design) - word
     contents, steps, wanted = {}, [], []
