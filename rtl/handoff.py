@@ -148,16 +148,14 @@ class HandoffUnit(wiring.Component):
         ends = Signal()
         scores = self.banks_full.bit_select(transfer.buffer, 1)
         probabilities = self.results.bit_select(transfer.slot, 1)
-        to_vector_ready = Signal()
-        to_matrix_ready = Signal()
+        # Chosen last: which of them is asked is known before they are.
+        ready = Mux(
+            to_matrix,
+            probabilities & ~(transfer.take & self.slots_taken.bit_select(transfer.buffer, 1)),
+            scores & ~(transfer.take & self.vector_taken.bit_select(transfer.slot, 1)))
         m.d.comb += [
             to_matrix.eq(transfer.direction == Direction.TO_MATRIX),
-            to_vector_ready.eq(scores & ~(
-                transfer.take & self.vector_taken.bit_select(transfer.slot, 1))),
-            to_matrix_ready.eq(probabilities & ~(
-                transfer.take & self.slots_taken.bit_select(transfer.buffer, 1))),
-            # Chosen last: which of them is asked is known before they are.
-            starts.eq(self.i.valid & ~active & Mux(to_matrix, to_matrix_ready, to_vector_ready)),
+            starts.eq(self.i.valid & ~active & ready),
             self.i.ready.eq(ends),
             self.bank.eq(transfer.buffer),
             self.release.eq(ends & ~to_matrix),

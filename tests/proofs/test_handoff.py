@@ -240,7 +240,7 @@ def test_beats(path, units, cycles):
     ("transfer.take & self.slots_taken.bit_select(transfer.buffer, 1)", "transfer.take & 0",
      "a transfer starts exactly if its data is there, its destination is free or its own, "
      "and no other runs"),
-    ("self.i.valid & ~active & Mux", "self.i.valid & Mux",
+    ("self.i.valid & ~active & ready", "self.i.valid & ready",
      "the vector slot is taken exactly once, at the start"),
     ("self.vector_use.eq(starts & to_matrix)", "self.vector_use.eq(ends & to_matrix)",
      "the result is used up exactly once, at the start"),
