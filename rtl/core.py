@@ -272,7 +272,7 @@ class Core(wiring.Component):
             counters.status_store.eq(store.status),
             counters.add_span.eq(works),
             counters.add_activation_rows.eq(control.enter),
-            counters.add_useful_macs.eq(control.macs),
+            counters.add_useful_macs.eq(Mux(control.enter, control.macs, 0)),
             counters.add_weight_rows.eq(fifo.shifting | control.shift),
             counters.add_accumulator_rows.eq(self.accumulators.written),
             counters.add_vector_commands.eq(vector.i.valid & vector.i.ready),

@@ -68,8 +68,8 @@ CounterNumber = Enum("CounterNumber", {  # type: ignore[misc]  # mypy wants to s
 
 #: What adds only in cycles in which one of these events happens, and how much in other cycles
 #: means nothing: whether they happen is often known later than how much they add.
-_WITH = {"useful_macs": ("activation_rows",), "bytes_read": ("loads",),
-         "bytes_written": ("stores",), "transactions": ("loads", "stores")}
+_WITH = {"bytes_read": ("loads",), "bytes_written": ("stores",),
+         "transactions": ("loads", "stores")}
 
 _WIDE = {"useful_macs": 21, "handoff_bytes": 17, "exchange_bytes": 17, "bytes_read": 40,
          "bytes_written": 40, "window_bytes": 40, "transactions": 40}
@@ -89,8 +89,8 @@ class CounterBank(wiring.Component):
     status_<unit> : In
         The unit's status.
     add_<event> : In
-        What the event adds in this cycle; `useful_macs` counts with `activation_rows` only,
-        `bytes_read` with `loads`, `bytes_written` with `stores`, `transactions` with either.
+        What the event adds in this cycle; `bytes_read` counts with `loads` only,
+        `bytes_written` with `stores`, `transactions` with either.
     <unit>_<status>, <event> : Out(COUNTER_BITS)
         The counters.
     select : In(CounterNumber)

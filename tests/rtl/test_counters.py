@@ -20,8 +20,8 @@ NAMES = [name.replace(".", "_") for name in COUNTERS]
 ADDS = {f"add_{event}": event for event in EVENTS if event != "cycles"}
 
 # What counts only in cycles with one of these.
-WITH = {"add_useful_macs": ["add_activation_rows"], "add_bytes_read": ["add_loads"],
-        "add_bytes_written": ["add_stores"], "add_transactions": ["add_loads", "add_stores"]}
+WITH = {"add_bytes_read": ["add_loads"], "add_bytes_written": ["add_stores"],
+        "add_transactions": ["add_loads", "add_stores"]}
 
 
 def run(steps):
@@ -69,7 +69,8 @@ def test_each_status_has_its_counter(name):
     ("add_useful_macs", 1024 * 1024), ("add_bytes_read", (1 << 40) - 1),
     ("add_bytes_written", (1 << 40) - 1), ("add_transactions", (1 << 40) - 1)])
 def test_wide_events_are_not_cut_f057(name, least):
-    row = run([{"enable": 1, name: least, WITH[name][0]: 1}] * 3 + [{}])[3]
+    happens = {each: 1 for each in WITH.get(name, [])}
+    row = run([{"enable": 1, name: least, **happens}] * 3 + [{}])[3]
     assert row[ADDS[name]] == 3 * least
 
 
