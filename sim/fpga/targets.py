@@ -64,7 +64,7 @@ _ECP5 = Target(
     place=("--85k", "--package", "CABGA381", "--speed", "6", "--json", "placed.json",
            "--textcfg", "placed.config", "--lpf-allow-unconstrained"),
     # With the default placer and router a core is not routable: it is placed too densely, with
-    # half of the device empty. They do a small array better and sooner.
+    # half of the device empty. Small arrays come out better and sooner with them.
     large=10_000, place_large=("--placer", "static", "--router", "router2"))
 
 _GOWIN = Target(
