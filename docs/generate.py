@@ -142,6 +142,8 @@ def latencies() -> str:
                                                          "the row"),
         ("`StoreUnit.LATENCY`", StoreUnit.LATENCY, "from a full bank, its store at the head, to "
                                                    "the request"),
+        ("`StoreUnit.ROW_LATENCY`", StoreUnit.ROW_LATENCY, "from reading a row that is stored to "
+                                                           "writing it"),
     ]
     return table(("attribute", "cycles", "what"),
                  ((name, str(value), what) for name, value, what in rows), "lrl") \

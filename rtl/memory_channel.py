@@ -11,6 +11,7 @@ from .memory_mover import TIME_BITS, MemoryMover, transfer_layout
 from .memory_storage import MemoryStorage
 from .memory_timing import MemoryTiming
 from .queue import Queue
+from .store import StoreUnit
 
 __all__ = ["MemoryChannel"]
 
@@ -23,8 +24,8 @@ class MemoryChannel(wiring.Component):
     :meth:`MemoryTiming.occupancy` cycles and the port for :meth:`MemoryTiming.hold`. With a start
     in cycle k, the last rows of a load leave in cycle k + hold + latency + `LATENCY`; a store is
     complete before cycle k + max(occupancy, rows) + latency, but never before its last row has
-    come, in cycle k + rows. The rows of a load come in its last cycles, one beat a cycle; those
-    of a store are taken as they come.
+    come, in cycle k + rows - 1 + :attr:`StoreUnit.ROW_LATENCY`. The rows of a load come in its
+    last cycles, one beat a cycle; those of a store are taken as they come.
 
     Throughput 1 descriptor per cycle (unlimited bandwidth); loads never stall on the way back.
 
@@ -67,10 +68,11 @@ class MemoryChannel(wiring.Component):
         self._elaborate_loads(m, now, cost, starts_load, ports_free)
         complete_at = Signal(TIME_BITS)
         with m.If(starts_store):
-            rows = core.store.payload.rows
+            rows, latency = core.store.payload.rows, self._timing.latency
+            come = rows + max(latency, StoreUnit.ROW_LATENCY)
             m.d.sync += complete_at.eq(
-                now + Mux(occupancy > rows, occupancy, rows) + self._timing.latency)
-        m.d.comb += core.stores_under_way.eq((now < complete_at) | core.rows.valid)
+                now + Mux(occupancy + latency > come, occupancy + latency, come))
+        m.d.comb += core.stores_under_way.eq(now < complete_at)
         m.submodules.storage = self.storage
         connect(m, flipped(self).core.rows, self.storage.write)
         return m

@@ -40,7 +40,8 @@ class MemorySignature(wiring.Signature):
     store_stays : In(1)
         The store that occupies the channel still does so in the next cycle.
     loads_under_way, stores_under_way : In(1)
-        Data of some load (store) has not arrived yet.
+        Data of some load (store) has not arrived yet; the last row of a store comes
+        rows - 1 + :attr:`StoreUnit.ROW_LATENCY` cycles after its start.
     request_bytes, request_transactions : In
         Real bytes and bus transactions of the request that starts in this cycle.
     window_bytes : In

@@ -55,7 +55,8 @@ class StoreUnit(wiring.Component):
     status : Out(StoreStatus)
     """
 
-    LATENCY = 0  # cycles from a full bank to the request
+    LATENCY = 0      # cycles from a full bank to the request
+    ROW_LATENCY = 2  # cycles from reading a row to writing it
 
     def __init__(self, *, design):
         self._design = design
@@ -154,37 +155,45 @@ class StoreUnit(wiring.Component):
             ]
 
     def _elaborate_write(self, m, reading, address):
-        """The row's data arrives in the next cycle, with the address registered beside it."""
+        """What is read comes in the next cycle and is registered; then it becomes a row."""
         store, row = self.i.payload, self.write.payload
-        nbytes = Signal.like(store.bytes_per_row, name="row_bytes")
-        vector = Signal(name="row_of_vector")
-        element_bytes = Signal.like(store.element_bytes, name="row_element_bytes")
-        m.d.sync += self.write.valid.eq(reading)
+        what = {"bytes": store.bytes_per_row, "vector": store.vector,
+                "element_bytes": store.element_bytes}
+        read = Signal(data.StructLayout({name: value.shape() for name, value in what.items()}))
+        written = Signal.like(read)
+        comes = Signal()
+        accumulators, elements = Signal.like(self.data), Signal.like(self.vector_data)
+        m.d.sync += [comes.eq(reading), self.write.valid.eq(comes)]
         with m.If(reading):
-            m.d.sync += [nbytes.eq(store.bytes_per_row), vector.eq(store.vector),
-                         element_bytes.eq(store.element_bytes)]
-        m.d.comb += [row.address.eq(address), row.bytes.eq(nbytes)]
-        with m.If(~vector):
-            m.d.comb += row.data.eq(self._accumulators())
+            m.d.sync += [read[name].eq(value) for name, value in what.items()]
+        with m.If(comes):
+            m.d.sync += [written.eq(read), row.address.eq(address)]
+            with m.If(read.vector):
+                m.d.sync += elements.eq(self.vector_data)
+            with m.Else():
+                m.d.sync += accumulators.eq(self.data)
+        m.d.comb += row.bytes.eq(written.bytes)
+        with m.If(~written.vector):
+            m.d.comb += row.data.eq(self._accumulators(accumulators))
         with m.Else():
-            with m.Switch(element_bytes):
+            with m.Switch(written.element_bytes):
                 for size in range(1, 8):
                     with m.Case(size):
-                        m.d.comb += row.data.eq(self._elements(8 * size))
+                        m.d.comb += row.data.eq(self._elements(elements, 8 * size))
 
-    def _accumulators(self):
+    def _accumulators(self, row):
         """The row with each accumulator sign-extended to whole bytes."""
         bits, width = self._design.accumulator_bits, 8 * self._design.result_element_bytes
         if width == bits:
-            return self.data
-        words = [self.data[col * bits:(col + 1) * bits].as_signed()
+            return row
+        words = [row[col * bits:(col + 1) * bits].as_signed()
                  for col in range(self._design.cols)]
         return Cat(Cat(word, word[-1].replicate(width - bits)) for word in words)
 
-    def _elements(self, width):
+    def _elements(self, row, width):
         """The row with `width` low bits of each element, as far as it is written."""
         words = []
-        for element in self.vector_data:
+        for element in row:
             missing = max(0, width - len(element))
             words.append(Cat(element[:width], element[-1].replicate(missing)))
         return Cat(*words)[:len(self.write.payload.data)]

@@ -29,7 +29,7 @@ SOURCES = {
     ("loader", "weight arrival"): "weights: MemoryChannel.LATENCY + WeightFifo.ARRIVAL",
     ("loader", "vector arrival"): "elements: MemoryChannel.LATENCY + VectorFill.ARRIVAL",
     ("store", "read"): "store: accumulator rows - occupancy",
-    ("store", "write"): "store: rows beyond the occupancy, Accumulators.LATENCY",
+    ("store", "write"): "store: rows beyond the occupancy, StoreUnit.ROW_LATENCY",
 }
 
 

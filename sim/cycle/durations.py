@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from ...rtl import Design
-from ...rtl.accumulator import Accumulators
 from ...rtl.commands import ArrayJob, Destination, Load, Store, WindowRegister
 from ...rtl.handoff import HandoffUnit, duration
 from ...rtl.matrix_unit import MatrixUnit
@@ -12,6 +11,7 @@ from ...rtl.memory_timing import MemoryTiming
 from ...rtl.operand_slots import OperandSlots
 from ...rtl.output_control import sum_interval, tile_interval
 from ...rtl.queue import Queue
+from ...rtl.store import StoreUnit
 from ...rtl.vector_commands import Handoff, VectorCommand
 from ...rtl.vector_fill import VectorFill
 from ...rtl.vector_unit import ACCEPT, beats, result_latency
@@ -132,4 +132,4 @@ class Durations:
             return occupancy, occupancy, occupancy + self.memory.latency
         hold = max(occupancy, store.rows)
         return occupancy, hold, max(hold + self.memory.latency,
-                                    store.rows + Accumulators.LATENCY)
+                                    store.rows + StoreUnit.ROW_LATENCY)

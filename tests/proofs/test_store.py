@@ -65,7 +65,7 @@ class StoreSpec(Spec):
                    starts & self.before(m, ends, "ended") & (store.rows == ROWS))
 
     def _describe_rows(self, m, starts, ends, runs):
-        """All rows are read in order from the start, and written one cycle later."""
+        """All rows are read in order from the start, and written two cycles later."""
         dut, store = self.dut, self.dut.i.payload
         count = Signal(range(ROWS + 1))   # rows that have been read
         reading = Signal()
@@ -85,12 +85,17 @@ class StoreSpec(Spec):
             (dut.bank == store.bank) & (dut.row == (store.acc_row + count)[:len(dut.row)])))
         self.claim(m, "row k of a slot is read from unit k modulo units", ~dut.vector_read | (
             (dut.vector_slot == store.bank) & (dut.vector_unit == count[:1])))
-        self.claim(m, "a row is written one cycle after it was read",
-                   dut.write.valid == self.before(m, reading, "was_reading"))
-        address = Signal.like(dut.write.payload.address, name="next_address")
-        m.d.comb += address.eq(Mux(starts, store.base,
-                                   dut.write.payload.address + store.row_stride))
-        due = self.before(m, address, "due_address")
+        was_reading = self.before(m, reading, "was_reading")
+        comes = self.probe("dut.comes", 1)
+        self.claim(m, "the unit knows that what it read comes", comes == was_reading)
+        self.claim(m, "a row is written two cycles after it was read",
+                   dut.write.valid == self.before(m, was_reading, "had_been_reading"))
+        last = Signal.like(dut.write.payload.address, name="last_address")
+        with m.If(reading):
+            m.d.sync += last.eq(Mux(starts, store.base, last + store.row_stride))
+        due = self.before(m, last, "due_address")
+        self.claim(m, "the unit knows the address of what comes",
+                   self.probe("dut.address", len(last)) == last)
         self.claim(m, "the first row goes to the base, each other one a stride further",
                    ~dut.write.valid | (dut.write.payload.address == due))
         unit = self.probe("dut.unit", 1)

@@ -12,6 +12,7 @@ from cubewave.rtl import Design
 from cubewave.rtl.commands import Destination
 from cubewave.rtl.memory_channel import MemoryChannel
 from cubewave.rtl.memory_timing import MemoryTiming
+from cubewave.rtl.store import StoreUnit
 
 WEIGHT, OPERAND, VECTOR = Destination
 LINES, LINE_BYTES = 16, 16
@@ -62,7 +63,7 @@ class Model:
         out = {"load.ready": ready["load"] if load else None,
                "store.ready": ready["store"] if store else None,
                "loads_under_way": int(now <= self.under_way["load"]),
-               "stores_under_way": int(now <= self.under_way["store"] or row is not None),
+               "stores_under_way": int(now <= self.under_way["store"]),
                "store_next": int(head == "store")}
         if starts:
             self._start(starts, (load if starts == "load" else store)[0], out)
@@ -87,7 +88,8 @@ class Model:
         out |= {"request_bytes": rows * nbytes, "request_transactions":
                 self.timing.transactions(rows, nbytes, request["row_stride"])}
         if kind == "store":
-            self.under_way["store"] = self.now + max(occupancy, rows) + latency - 1
+            self.under_way["store"] = self.now - 1 + max(
+                occupancy + latency, rows + max(latency, StoreUnit.ROW_LATENCY))
             return
         port = 1 if request["destination"] is VECTOR else self.design.buffer_port_rows
         beats = -(-rows // port)
@@ -330,7 +332,7 @@ def test_store_occupies_and_stays(rows, bandwidth, occupancy):
 def test_a_store_is_under_way_until_its_last_row_is_written():
     """Without latency and with unlimited bandwidth the last row comes after the occupancy."""
     got = starts(make(latency=0), [(1, "store", store(rows=3))])[1]
-    assert column(got, "stores_under_way") == [2, 3, 4]
+    assert column(got, "stores_under_way") == [2, 3, 4, 5]
 
 
 def test_a_stored_row_is_loaded_again():

@@ -53,6 +53,7 @@ class Model:
         self.chance_ready, self.chance_stays = chances
         self.store, self.read_rows, self.started = None, 0, False
         self.full = 0
+        self.read = None     # what is read in the cycle before this one
         self.written = None  # the row that is on `write` in this cycle
 
     def _random_store(self):
@@ -136,13 +137,16 @@ class Model:
             expected["o.payload"] = {name: getattr(store, name) for name in
                                      ("base", "rows", "bytes_per_row", "row_stride")}
         if self.written is not None:
-            address, nbytes, size = self.written
-            expected["write.payload"] = {
-                "address": address, "bytes": nbytes,
-                "data": element_bytes_of(design, elements, size) if size
-                else stored_bytes(design, word)}
-        self.written = ((store.base + row * store.row_stride) & MASK, store.bytes_per_row,
-                        store.vector and store.element_bytes) if reads else None
+            expected["write.payload"] = self.written
+        if self.read is None:
+            self.written = None
+        else:
+            address, nbytes, size = self.read
+            self.written = {"address": address, "bytes": nbytes,
+                            "data": element_bytes_of(design, elements, size) if size
+                            else stored_bytes(design, word)}
+        self.read = ((store.base + row * store.row_stride) & MASK, store.bytes_per_row,
+                     store.vector and store.element_bytes) if reads else None
         self.read_rows, self.started = row + reads, bool(starts or self.started)
         if releases:
             if not store.vector and not store.keep:
@@ -190,14 +194,14 @@ def command(rows=3, bank=0, **fields):
 
 def test_one_row_per_cycle_from_the_start():
     steps = [{"i.valid": 1, "i.payload": command(), "banks_full": 1, "o.ready": 1,
-              "data": cycle * ((1 << 32) + 1)} for cycle in range(3)] + [{"data": 0}, {}]
+              "data": cycle * ((1 << 32) + 1)} for cycle in range(3)] + [{"data": 0}, {}, {}]
     got = run(make(), steps)
-    assert [row["o.valid"] for row in got] == [1, 0, 0, 0, 0]
-    assert [row["row"] for row in got] == [1, 2, 3, None, None]
-    assert [row["release"] for row in got] == [0, 0, 1, 0, 0]
+    assert [row["o.valid"] for row in got] == [1, 0, 0, 0, 0, 0]
+    assert [row["row"] for row in got] == [1, 2, 3, None, None, None]
+    assert [row["release"] for row in got] == [0, 0, 1, 0, 0, 0]
     assert [row["write.payload"] and row["write.payload"]["address"] for row in got] == [
-        None, 1000, 1064, 1128, None]
-    assert StoreUnit.LATENCY == 0
+        None, None, 1000, 1064, 1128, None]
+    assert (StoreUnit.LATENCY, StoreUnit.ROW_LATENCY) == (0, 2)
 
 
 @pytest.mark.parametrize("rows,occupancy", [(1, 1), (1, 4), (3, 1), (3, 3), (3, 7), (5, 6)])
@@ -223,8 +227,8 @@ def test_sign_extension_to_whole_bytes(bits, value):
     for values in ([value, 5], [5, value], [value, value]):
         word = sum((number & (1 << bits) - 1) << bits * col for col, number in enumerate(values))
         steps = [{"i.valid": 1, "i.payload": command(1, bytes_per_row=2 * size), "banks_full": 1,
-                  "o.ready": 1}, {"data": word}]
-        payload = run(make(bits), steps)[1]["write.payload"]
+                  "o.ready": 1}, {"data": word}, {"data": 0}]
+        payload = run(make(bits), steps)[2]["write.payload"]
         assert payload["bytes"] == 2 * size
         assert payload["data"].to_bytes(2 * size, "little") == b"".join(
             number.to_bytes(size, "little", signed=True) for number in values)
@@ -239,14 +243,14 @@ def test_rows_of_a_vector_slot(units, places):
             command(bank=2, acc_row=3, vector=1, pitch=5, element_bytes=3, wait=1,
                     bytes_per_row=9)}
     got = run(design, [{**step, "results": 3}, step, {**step, "results": 0}, step, {
-        "vector_data": [1, -2, 3]}])
+        "vector_data": [1, -2, 3]}, {}])
     assert [(row["vector_unit"], row["vector_address"]) for row in got[1:4]] == places
-    assert [row["use"] for row in got] == [0, 1, 0, 0, 0]
-    assert [row["vector_release"] for row in got] == [0, 0, 0, 1, 0]
+    assert [row["use"] for row in got] == [0, 1, 0, 0, 0, 0]
+    assert [row["vector_release"] for row in got] == [0, 0, 0, 1, 0, 0]
     assert not any(row["read"] or row["release"] for row in got)
     assert got[0]["status"] is StoreStatus.RESULT
     assert [row["write.payload"] and row["write.payload"]["data"] for row in got] == [
-        None, None, *[1 | 0xfffffe << 24 | 3 << 48] * 3]
+        None, None, None, *[1 | 0xfffffe << 24 | 3 << 48] * 3]
 
 
 @pytest.mark.parametrize("size", range(1, 8))
@@ -257,8 +261,8 @@ def test_elements_of_any_size(size, bits):
     for values in ([-half, half - 1, -1], [0, 5, -7]):
         steps = [{"i.valid": 1, "o.ready": 1, "i.payload": command(
             1, vector=1, element_bytes=size, bytes_per_row=design.vector_row_bytes)},
-            {"vector_data": values}]
-        payload = run(design, steps)[1]["write.payload"]
+            {"vector_data": values}, {}]
+        payload = run(design, steps)[2]["write.payload"]
         assert payload["data"] == element_bytes_of(design, values, size)
 
 

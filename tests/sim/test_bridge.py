@@ -12,12 +12,12 @@ import itertools
 import pytest
 
 from cubewave.rtl import Design
-from cubewave.rtl.accumulator import Accumulators
 from cubewave.rtl.matrix_unit import MatrixUnit
 from cubewave.rtl.memory_channel import MemoryChannel
 from cubewave.rtl.operand_slots import OperandSlots
 from cubewave.rtl.output_cell import OutputStationaryCell
 from cubewave.rtl.queue import Queue
+from cubewave.rtl.store import StoreUnit
 from cubewave.rtl.weight_fifo import WeightFifo
 from cubewave.sim import simulate
 from cubewave.workloads.gemm import RandomGemm
@@ -64,7 +64,7 @@ def first_row(design, workload):
 def last_store(design, workload):
     """Cycles from the last result in the accumulators to the end."""
     rows = workload.tiling(design).m_blocks[-1].size
-    return max(rows + design.memory_latency_cycles, rows + Accumulators.LATENCY)
+    return max(rows + design.memory_latency_cycles, rows + StoreUnit.ROW_LATENCY)
 
 
 def check(design, m, k, n, level="cycle"):

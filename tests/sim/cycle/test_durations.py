@@ -5,7 +5,6 @@ import dataclasses
 import pytest
 
 from cubewave.rtl import Design
-from cubewave.rtl.accumulator import Accumulators
 from cubewave.rtl.commands import ArrayJob, Destination, Load, Store
 from cubewave.rtl.handoff import HandoffUnit
 from cubewave.rtl.matrix_unit import MatrixUnit
@@ -14,6 +13,7 @@ from cubewave.rtl.memory_timing import MemoryTiming
 from cubewave.rtl.operand_slots import OperandSlots
 from cubewave.rtl.output_control import sum_interval, tile_interval
 from cubewave.rtl.queue import Queue
+from cubewave.rtl.store import StoreUnit
 from cubewave.rtl.vector_fill import VectorFill
 from cubewave.rtl.vector_unit import ACCEPT
 from cubewave.rtl.weight_fifo import WeightFifo
@@ -66,12 +66,12 @@ def test_the_arrays_latency_is_imported(monkeypatch):
     assert Durations.rtl(OUTPUT).result == 1005
 
 
-def test_the_accumulators_latency_is_imported(monkeypatch):
+def test_the_latency_of_a_stored_row_is_imported(monkeypatch):
     """The last row of a store is read, then written: it matters where the channel is quick."""
     design = Design(memory_bytes_per_cycle="unlimited", memory_latency_cycles=0)
     store = Store(bank=0, acc_row=0, rows=4, base=0, bytes_per_row=16, row_stride=16)
-    assert Durations.rtl(design).store(store) == (1, 4, 4 + Accumulators.LATENCY)
-    monkeypatch.setattr(Accumulators, "LATENCY", 7)
+    assert Durations.rtl(design).store(store) == (1, 4, 4 + StoreUnit.ROW_LATENCY)
+    monkeypatch.setattr(StoreUnit, "ROW_LATENCY", 7)
     assert Durations.rtl(design).store(store) == (1, 4, 11)
 
 
