@@ -5,6 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .memory_interface import vector_beat_layout
+from .rounding import quotient
 from .stand_in import left_out
 from .vector_commands import vector_element_bits, vector_slot_elements, vector_slots
 
@@ -79,7 +80,7 @@ class VectorFill(wiring.Component):
             with m.Switch(beat.tag.element_bytes):
                 for size in range(1, 8):
                     with m.Case(size):
-                        m.d.sync += self.load_count.eq(beat.bytes // size)
+                        m.d.sync += self.load_count.eq(quotient(beat.bytes, size))
                         m.d.sync += self._unpack(beat.row, 8 * size)
         return m
 

@@ -1,19 +1,27 @@
 """Memory of one vector slot in one unit: runs of elements at any element address."""
 
 from amaranth import *
-from amaranth.lib import memory, wiring
+from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from .checks import ceil_div, ceil_log2
 from .exchange import matrix_beat
 from .vector_commands import vector_element_bits, vector_slot_elements
 
-__all__ = ["VectorSlot", "rotated", "vector_word"]
+__all__ = ["VectorSlot", "bank_rows", "rotated", "vector_word"]
 
 
 def vector_word(design):
     """Elements of a word of a vector slot: a power of two that no access exceeds."""
     return 1 << ceil_log2(max(design.lanes, design.sfu_lanes, design.cols, matrix_beat(design)))
+
+
+def bank_rows(design):
+    """Rows of a bank of a vector slot.
+
+    A power of two: the row after the last one, of which nothing is used, is the first.
+    """
+    return 1 << ceil_log2(ceil_div(vector_slot_elements(design), vector_word(design)))
 
 
 def rotated(m, value, places, bits, name):
@@ -49,14 +57,14 @@ class VectorSlot(wiring.Component):
     -------
     read_<port>_en : In(1)
         Read.
-    read_<port>_address : In
-        Of the first element.
+    read_<port>_rows : In(ArrayLayout(row, word))
+        The row of each bank.
     read_<port>_data : Out(word * vector_element_bits)
         The elements, bank by bank.
     write_<port>_en : In(word)
         One bit a bank: write it.
-    write_<port>_address : In
-        Of the first element.
+    write_<port>_rows : In(ArrayLayout(row, word))
+        The row of each bank.
     write_<port>_data : In(word * vector_element_bits)
         The elements, bank by bank.
     """
@@ -65,20 +73,19 @@ class VectorSlot(wiring.Component):
 
     def __init__(self, *, design, ports):
         self._word, self._bits = vector_word(design), vector_element_bits(design)
-        elements = vector_slot_elements(design)
-        # A power of two: the row after the last one, of which nothing is used, is the first.
-        rows = 1 << ceil_log2(ceil_div(elements, self._word))
+        rows = bank_rows(design)
         self.banks = [memory.MemoryData(shape=signed(self._bits), depth=rows, init=[])
                       for _ in range(self._word)]
+        row_of_each = data.ArrayLayout(range(rows), self._word)
         self._ports = range(ports)
         members = {}
         for port in self._ports:
             members |= {
                 f"read_{port}_en": In(1),
-                f"read_{port}_address": In(range(elements)),
+                f"read_{port}_rows": In(row_of_each),
                 f"read_{port}_data": Out(self._word * self._bits),
                 f"write_{port}_en": In(self._word),
-                f"write_{port}_address": In(range(elements)),
+                f"write_{port}_rows": In(row_of_each),
                 f"write_{port}_data": In(self._word * self._bits)}
         super().__init__(members)
 
@@ -93,30 +100,18 @@ class VectorSlot(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        rows = {name: self._elaborate_rows(m, name) for port in self._ports
-                for name in (f"read_{port}", f"write_{port}")}
         for number, contents in enumerate(self.banks):
             m.submodules[f"bank_{number}"] = bank = memory.Memory(contents)
             for port in self._ports:
                 read, write = bank.read_port(), bank.write_port()
                 m.d.comb += [
                     read.en.eq(getattr(self, f"read_{port}_en")),
-                    read.addr.eq(rows[f"read_{port}"][number]),
+                    read.addr.eq(getattr(self, f"read_{port}_rows")[number]),
                     getattr(self, f"read_{port}_data").word_select(number, self._bits).eq(
                         read.data),
                     write.en.eq(getattr(self, f"write_{port}_en")[number]),
-                    write.addr.eq(rows[f"write_{port}"][number]),
+                    write.addr.eq(getattr(self, f"write_{port}_rows")[number]),
                     write.data.eq(getattr(self, f"write_{port}_data").word_select(
                         number, self._bits)),
                 ]
         return m
-
-    def _elaborate_rows(self, m, name):
-        """The row of each bank: those before the first element's are a row on."""
-        address = getattr(self, f"{name}_address")
-        shift = ceil_log2(self._word)
-        row = Signal(range(self.banks[0].depth), name=f"{name}_row")
-        following = Signal.like(row, name=f"{name}_following")
-        m.d.comb += [row.eq(address >> shift), following.eq(row + 1)]
-        return [*(Mux(number < address[:shift], following, row)
-                  for number in range(self._word - 1)), row]

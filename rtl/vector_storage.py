@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In
 from .checks import ceil_log2
 from .choice import chosen
 from .vector_commands import vector_element_bits, vector_slot_elements, vector_slots
-from .vector_slot import VectorSlot, rotated, vector_word
+from .vector_slot import VectorSlot, bank_rows, rotated, vector_word
 
 __all__ = ["VectorStorage", "read_signature", "write_signature"]
 
@@ -74,38 +74,59 @@ class VectorStorage(wiring.Component):
         m = Module()
         for number, slot in enumerate(self.slots):
             m.submodules[f"slot_{number}"] = slot
+        rows = {name: self._elaborate_rows(m, name) for name in (*self._readers, *self._writers)}
         writes = {name: self._elaborate_writer(m, name) for name in self._writers}
         for number, slot in enumerate(self.slots):
             for port in range(self._engines):
-                self._elaborate_read_port(m, number, slot, port)
-                self._elaborate_write_port(m, number, slot, port, writes)
+                self._elaborate_read_port(m, number, slot, port, rows)
+                self._elaborate_write_port(m, number, slot, port, rows, writes)
         for name, port in self._readers.items():
             self._elaborate_reader(m, name, port)
         return m
 
-    def _elaborate_read_port(self, m, number, slot, port):
+    def _elaborate_rows(self, m, name):
+        """The row of each bank: those before the first element's are a row on.
+
+        Here, before it is known who reads or writes a slot: that is known late.
+        """
+        address = getattr(self, name).address
+        word, row_shape = vector_word(self._design), range(bank_rows(self._design))
+        shift = ceil_log2(word)
+        row = Signal(row_shape, name=f"{name}_row")
+        following = Signal.like(row, name=f"{name}_following")
+        rows = Signal(data.ArrayLayout(row_shape, word), name=f"{name}_rows")
+        m.d.comb += [
+            row.eq(address >> shift),
+            following.eq(row + 1),
+            *(rows[number].eq(Mux(number < address[:shift], following, row))
+              for number in range(word)),
+        ]
+        return rows
+
+    def _elaborate_read_port(self, m, number, slot, port, rows):
         """Who reads the slot."""
-        requests = [getattr(self, name) for name, its in self._readers.items() if its == port]
-        enable, address = (getattr(slot, f"read_{port}_{name}") for name in ("en", "address"))
-        m.d.comb += address.eq(requests[0].address)
-        for request in requests:
+        names = [name for name, its in self._readers.items() if its == port]
+        enable, its_rows = (getattr(slot, f"read_{port}_{name}") for name in ("en", "rows"))
+        m.d.comb += its_rows.eq(rows[names[0]])
+        for name in names:
+            request = getattr(self, name)
             with m.If(request.en & (request.slot == number)):
                 m.d.comb += enable.eq(1)
-                if request is not requests[0]:
-                    m.d.comb += address.eq(request.address)
+                if name != names[0]:
+                    m.d.comb += its_rows.eq(rows[name])
 
-    def _elaborate_write_port(self, m, number, slot, port, writes):
+    def _elaborate_write_port(self, m, number, slot, port, rows, writes):
         """Who writes the slot."""
         names = [name for name, its in self._writers.items() if its == port]
-        enable, address, elements = (getattr(slot, f"write_{port}_{name}")
-                                     for name in ("en", "address", "data"))
-        m.d.comb += [address.eq(getattr(self, names[0]).address), elements.eq(writes[names[0]][1])]
+        enable, its_rows, elements = (getattr(slot, f"write_{port}_{name}")
+                                      for name in ("en", "rows", "data"))
+        m.d.comb += [its_rows.eq(rows[names[0]]), elements.eq(writes[names[0]][1])]
         for name in names:
             request, (banks, values) = getattr(self, name), writes[name]
             with m.If((request.count != 0) & (request.slot == number)):
                 m.d.comb += enable.eq(banks)
                 if name != names[0]:
-                    m.d.comb += [address.eq(request.address), elements.eq(values)]
+                    m.d.comb += [its_rows.eq(rows[name]), elements.eq(values)]
 
     def _elaborate_reader(self, m, name, port):
         """The elements that were read, of the slot that they are in, the first one first."""

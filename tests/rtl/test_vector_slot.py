@@ -12,7 +12,7 @@ from cubewave.rtl.vector_commands import (
     vector_slot_elements,
     vector_slots,
 )
-from cubewave.rtl.vector_slot import VectorSlot, rotated, vector_word
+from cubewave.rtl.vector_slot import VectorSlot, bank_rows, rotated, vector_word
 from cubewave.rtl.vector_storage import VectorStorage
 
 
@@ -53,6 +53,11 @@ def test_a_slot_reads_and_writes_any_elements_in_a_row(lanes, ports, elements):
 
     The last of 33 elements has an address of a bit more.
     """
+    def rows(first):
+        """The row of each bank for the elements from `first` on."""
+        row_of = {at % word: at // word for at in range(first, first + word)}
+        return [row_of[bank] % bank_rows(design) for bank in range(word)]
+
     design, rng = make(lanes=lanes, accumulator_rows=elements), random.Random(lanes)
     word, bits = vector_word(design), vector_element_bits(design)
     last = vector_slot_elements(design) - word
@@ -67,11 +72,12 @@ def test_a_slot_reads_and_writes_any_elements_in_a_row(lanes, ports, elements):
         free.append(~free[0])
         for port in range(ports):
             step[f"read_{port}_en"] = reading = rng.randrange(2)
-            read = step[f"read_{port}_address"] = rng.randrange(last + 1)
+            read = rng.randrange(last + 1)
+            step[f"read_{port}_rows"] = rows(read)
             if reading:
                 expected[f"read_{port}_data"] = sum(
                     contents.get(at, 0) << at % word * bits for at in range(read, read + word))
-            step[f"write_{port}_address"] = first
+            step[f"write_{port}_rows"] = rows(first)
             enabled = step[f"write_{port}_en"] = rng.getrandbits(word) & free[port]
             value = step[f"write_{port}_data"] = rng.getrandbits(word * bits)
             for at in range(first, first + word):
