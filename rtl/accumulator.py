@@ -118,10 +118,13 @@ class Accumulators(wiring.Component):
             arithmetic.sums.eq(self.sums),
             result.eq(arithmetic.new),
         ]
-        with m.If(self.clear):
-            m.d.sync += self.overflow.eq(0)
-        with m.Elif(update.valid & arithmetic.overflows.any()):
-            m.d.sync += self.overflow.eq(1)
+        overflowed = Signal()    # in the cycle before
+        some_overflowed = Signal()
+        m.d.comb += self.overflow.eq(some_overflowed | overflowed)
+        m.d.sync += [
+            overflowed.eq(update.valid & arithmetic.overflows.any() & ~self.clear),
+            some_overflowed.eq(self.overflow & ~self.clear),
+        ]
         self._elaborate_banks(m, update)
         return m
 

@@ -29,7 +29,10 @@ class Divider(wiring.Component):
     `DIVISOR_BITS` bits and the quotient at `QUOTIENT_BITS` bits and a sign.
 
     With A = |x| * multiplier, D the divisor and s = 1 for negative x, 0 otherwise, the quotient's
-    magnitude is (2 A + D - s) // 2 D, which is (A + (D - s) // 2) // D.
+    magnitude is (2 A + D - s) // 2 D, which is (A + (D - s) // 2) // D. Its sign is put on while
+    its bits come: with a magnitude Q so far and two more bits d, the result is -(4 Q + d), which
+    is 4 (-Q) for d = 0 and 4 (-Q - 1) + 4 - d otherwise, and -Q - 1 is Q with each bit inverted
+    (on-the-fly conversion: Ercegovac and Lang 1987).
 
     Parameters
     ----------
@@ -70,9 +73,8 @@ class Divider(wiring.Component):
         stage = self._elaborate_rounding(m, valid[1], product)
         for number in range(STAGES):
             stage = self._elaborate_stage(m, number, valid[2 + number], stage)
-        for lane, result in enumerate(stage):
-            magnitude = result.bits | result.full.replicate(QUOTIENT_BITS)
-            m.d.comb += self.o[lane].eq(Mux(result.negative, -magnitude, magnitude))
+        for lane, last in enumerate(stage):
+            m.d.comb += self.o[lane].eq(last.result)
         return m
 
     def _elaborate_magnitude(self, m):
@@ -112,26 +114,29 @@ class Divider(wiring.Component):
     def _elaborate_rounding(self, m, valid, product):
         """The dividend: its low bits, and the others as the first remainder."""
         width = product.shape().elem_shape["amount"].width + 1
-        stage = Signal(self._stage_layout(width - QUOTIENT_BITS), name="dividend")
+        stage = Signal(self._stage_layout(0, width - QUOTIENT_BITS), name="dividend")
         fields = []
         for each in product:
             dividend = each.amount + ((each.divisor - each.negative) >> 1)[:DIVISOR_BITS - 1]
-            fields += [dividend[:QUOTIENT_BITS], dividend[QUOTIENT_BITS:width], each.divisor,
-                       each.negative, C(0, 1)]
+            fields += [dividend[:QUOTIENT_BITS], C(0, 1), dividend[QUOTIENT_BITS:width],
+                       each.divisor, each.negative, C(0, 1)]
         with m.If(valid):
             m.d.sync += stage.eq(Cat(fields))
         return stage
 
-    def _stage_layout(self, remainder_bits):
+    def _stage_layout(self, quotient_bits, remainder_bits):
         return data.ArrayLayout(data.StructLayout({
             "bits": QUOTIENT_BITS,  # of the dividend, on the left; of the quotient, on the right
+            "result": signed(quotient_bits + 1),  # the quotient so far, with its sign
             "remainder": remainder_bits, "divisor": DIVISOR_BITS, "negative": 1,
             "full": 1}),            # the quotient does not fit
             self._lanes)
 
     def _elaborate_stage(self, m, number, valid, stage):
         """Two bits more of the quotient."""
-        following = Signal(self._stage_layout(DIVISOR_BITS), name=f"stage_{number}")
+        known = BITS_PER_STAGE * number  # bits of the quotient
+        following = Signal(self._stage_layout(known + BITS_PER_STAGE, DIVISOR_BITS),
+                           name=f"stage_{number}")
         between = Signal(data.ArrayLayout(DIVISOR_BITS, self._lanes), name=f"between_{number}")
         fields = []
         for each, rest in zip(stage, between):
@@ -141,8 +146,17 @@ class Divider(wiring.Component):
                              for fit, trial in zip(fits, trials))
             m.d.comb += rest.eq(first)
             full = (each.remainder >= each.divisor) if number == 0 else each.full
-            fields += [Cat(fits[1], fits[0], each.bits[:-2]), second, each.divisor,
-                       each.negative, full]
+            digit = Cat(fits[1] | full, fits[0] | full)
+            result = _append(each.bits[:known], each.result, digit, each.negative)
+            fields += [Cat(digit, each.bits[:-2]), result, second, each.divisor, each.negative,
+                       full]
         with m.If(valid):
             m.d.sync += following.eq(Cat(fields))
         return following
+
+
+def _append(quotient, result, digit, negative):
+    """The signed result with two bits more of the quotient, as packed bits."""
+    inverted = Cat(~quotient, C(1, 1))
+    of_negative = Mux(digit == 0, Cat(C(0, 2), result), Cat((4 - digit)[:2], inverted))
+    return Mux(negative, of_negative, Cat(digit, quotient, C(0, 1)))
