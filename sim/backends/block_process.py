@@ -93,6 +93,7 @@ class _Block:
         self.emitter._level = 2
         self.values = _Values(state, self.emitter, settled)
         self.driven = {}   # index of a signal -> mask of the bits driven
+        self.partly = SignalSet()  # combinational signals of which other bits are registers
         self._compiler = _StatementCompiler(state, self.emitter)
         self._compiler.rhs = self.values
         self._compiler.lhs = _LHSValueCompiler(state, self.emitter, rhs=self.values)
@@ -102,7 +103,8 @@ class _Block:
         self.state.slots[index].is_comb = True
         if mask == (1 << len(signal)) - 1:
             return f"{signal.init:#x}"
-        self.values.read.add(signal)  # its other bits are registers
+        self.values.read.add(signal)
+        self.partly.add(signal)
         return f"slots[{index}].curr & {~mask:#x} | {signal.init & mask:#x}"
 
     def add(self, statements, start):
@@ -124,6 +126,7 @@ def combinational_process(state, blocks):
     """One process for all blocks of `ordered`."""
     process = _BlockProcess(len(blocks), is_comb=True)
     settled = SignalDict()           # signal -> the block that drives it
+    partly = SignalSet()             # those of which other bits are registers
     readers = [{} for _ in blocks]   # of each block: index of a driven signal -> blocks
     compiled = []
     for number, groups in enumerate(blocks):
@@ -135,8 +138,9 @@ def combinational_process(state, blocks):
         for signal in block.values.read:
             if signal in settled:
                 readers[settled[signal]].setdefault(state.get_signal(signal), []).append(number)
-            else:
+            if signal not in settled or signal in partly:
                 state.add_signal_waker(signal, process.waker(number))
+        partly.update(block.partly)
         for group in groups:
             for signal in group.driven:
                 settled[signal] = number

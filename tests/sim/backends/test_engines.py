@@ -84,6 +84,24 @@ def test_order_of_statements_and_shared_signals_do_not_matter():
     assert len(set(map(tuple, traces[0]))) > 10
 
 
+def test_readers_see_registers_in_a_signal_whose_other_bits_do_not_change():
+    """Stored rows with the same data went to the first one's address."""
+    traces = []
+    for engine in ("pysim", SettledEngine):
+        inner, outer = Chain(), Module()
+        mixed, copy = Signal(8), Signal(9)
+        outer.submodules.inner = inner
+        outer.d.comb += mixed[:4].eq(7)
+        with outer.If(inner.count[1]):
+            outer.d.sync += mixed[4:].eq(inner.count)
+        reader = Module()
+        reader.d.comb += copy.eq(mixed + 1)
+        outer.submodules.reader = reader
+        traces.append(trace(outer, [mixed, copy], engine))
+    assert traces[0] == traces[1]
+    assert len(set(map(tuple, traces[0]))) > 5
+
+
 def test_flattening_keeps_values():
     inner, outer = Chain(), Module()
     copy = Signal(6)
