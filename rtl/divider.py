@@ -71,10 +71,10 @@ class Divider(wiring.Component):
         m.d.sync += valid.eq(Cat(self.valid, valid[:-1]))
         product = self._elaborate_product(m, valid[0], self._elaborate_magnitude(m))
         stage = self._elaborate_rounding(m, valid[1], product)
+        results = [C(0, 1)] * self._lanes  # the quotients so far, with their signs
         for number in range(STAGES):
-            stage = self._elaborate_stage(m, number, valid[2 + number], stage)
-        for lane, last in enumerate(stage):
-            m.d.comb += self.o[lane].eq(last.result)
+            stage, results = self._elaborate_stage(m, number, valid[2 + number], stage, results)
+        m.d.comb += [self.o[lane].eq(result) for lane, result in enumerate(results)]
         return m
 
     def _elaborate_magnitude(self, m):
@@ -114,32 +114,32 @@ class Divider(wiring.Component):
     def _elaborate_rounding(self, m, valid, product):
         """The dividend: its low bits, and the others as the first remainder."""
         width = product.shape().elem_shape["amount"].width + 1
-        stage = Signal(self._stage_layout(0, width - QUOTIENT_BITS), name="dividend")
+        stage = Signal(self._stage_layout(width - QUOTIENT_BITS), name="dividend")
         fields = []
         for each in product:
             dividend = each.amount + ((each.divisor - each.negative) >> 1)[:DIVISOR_BITS - 1]
-            fields += [dividend[:QUOTIENT_BITS], C(0, 1), dividend[QUOTIENT_BITS:width],
-                       each.divisor, each.negative, C(0, 1)]
+            fields += [dividend[:QUOTIENT_BITS], dividend[QUOTIENT_BITS:width], each.divisor,
+                       each.negative, C(0, 1)]
         with m.If(valid):
             m.d.sync += stage.eq(Cat(fields))
         return stage
 
-    def _stage_layout(self, quotient_bits, remainder_bits):
+    def _stage_layout(self, remainder_bits):
         return data.ArrayLayout(data.StructLayout({
             "bits": QUOTIENT_BITS,  # of the dividend, on the left; of the quotient, on the right
-            "result": signed(quotient_bits + 1),  # the quotient so far, with its sign
             "remainder": remainder_bits, "divisor": DIVISOR_BITS, "negative": 1,
             "full": 1}),            # the quotient does not fit
             self._lanes)
 
-    def _elaborate_stage(self, m, number, valid, stage):
-        """Two bits more of the quotient."""
-        known = BITS_PER_STAGE * number  # bits of the quotient
-        following = Signal(self._stage_layout(known + BITS_PER_STAGE, DIVISOR_BITS),
-                           name=f"stage_{number}")
+    def _elaborate_stage(self, m, number, valid, stage, results):
+        """Two bits more of the quotients."""
+        known = BITS_PER_STAGE * number  # bits of a quotient
+        following = Signal(self._stage_layout(DIVISOR_BITS), name=f"stage_{number}")
+        results_out = Signal(data.ArrayLayout(signed(known + BITS_PER_STAGE + 1), self._lanes),
+                             name=f"results_{number}")
         between = Signal(data.ArrayLayout(DIVISOR_BITS, self._lanes), name=f"between_{number}")
-        fields = []
-        for each, rest in zip(stage, between):
+        fields, longer = [], []
+        for each, rest, result in zip(stage, between, results):
             trials = [Cat(each.bits[-1], each.remainder), Cat(each.bits[-2], rest)]
             fits = [trial >= each.divisor for trial in trials]
             first, second = (Mux(fit, trial - each.divisor, trial)[:DIVISOR_BITS]
@@ -147,12 +147,11 @@ class Divider(wiring.Component):
             m.d.comb += rest.eq(first)
             full = (each.remainder >= each.divisor) if number == 0 else each.full
             digit = Cat(fits[1] | full, fits[0] | full)
-            result = _append(each.bits[:known], each.result, digit, each.negative)
-            fields += [Cat(digit, each.bits[:-2]), result, second, each.divisor, each.negative,
-                       full]
+            longer.append(_append(each.bits[:known], result, digit, each.negative))
+            fields += [Cat(digit, each.bits[:-2]), second, each.divisor, each.negative, full]
         with m.If(valid):
-            m.d.sync += following.eq(Cat(fields))
-        return following
+            m.d.sync += [following.eq(Cat(fields)), results_out.eq(Cat(longer))]
+        return following, results_out
 
 
 def _append(quotient, result, digit, negative):

@@ -161,18 +161,19 @@ class StoreUnit(wiring.Component):
                 "element_bytes": store.element_bytes}
         read = Signal(data.StructLayout({name: value.shape() for name, value in what.items()}))
         written = Signal.like(read)
+        written_address = Signal.like(address)
         comes = Signal()
         accumulators, elements = Signal.like(self.data), Signal.like(self.vector_data)
         m.d.sync += [comes.eq(reading), self.write.valid.eq(comes)]
         with m.If(reading):
             m.d.sync += [read[name].eq(value) for name, value in what.items()]
         with m.If(comes):
-            m.d.sync += [written.eq(read), row.address.eq(address)]
+            m.d.sync += [written.eq(read), written_address.eq(address)]
             with m.If(read.vector):
                 m.d.sync += elements.eq(self.vector_data)
             with m.Else():
                 m.d.sync += accumulators.eq(self.data)
-        m.d.comb += row.bytes.eq(written.bytes)
+        m.d.comb += [row.address.eq(written_address), row.bytes.eq(written.bytes)]
         with m.If(~written.vector):
             m.d.comb += row.data.eq(self._accumulators(accumulators))
         with m.Else():

@@ -99,7 +99,8 @@ class VectorStorage(wiring.Component):
             row.eq(address >> shift),
             following.eq(row + 1),
             *(rows[number].eq(Mux(number < address[:shift], following, row))
-              for number in range(word)),
+              for number in range(word - 1)),
+            rows[word - 1].eq(row),
         ]
         return rows
 
