@@ -159,25 +159,27 @@ class StoreUnit(wiring.Component):
         store, row = self.i.payload, self.write.payload
         what = {"bytes": store.bytes_per_row, "vector": store.vector,
                 "element_bytes": store.element_bytes}
-        read = Signal(data.StructLayout({name: value.shape() for name, value in what.items()}))
-        written = Signal.like(read)
+        read, written = ({name: Signal.like(value, name=f"{stage}_{name}")
+                          for name, value in what.items()} for stage in ("read", "written"))
         written_address = Signal.like(address)
         comes = Signal()
-        accumulators, elements = Signal.like(self.data), Signal.like(self.vector_data)
+        accumulators = Signal.like(self.data)
+        elements = Signal.like(self.vector_data)
         m.d.sync += [comes.eq(reading), self.write.valid.eq(comes)]
         with m.If(reading):
             m.d.sync += [read[name].eq(value) for name, value in what.items()]
         with m.If(comes):
-            m.d.sync += [written.eq(read), written_address.eq(address)]
-            with m.If(read.vector):
+            m.d.sync += [written[name].eq(read[name]) for name in what]
+            m.d.sync += written_address.eq(address)
+            with m.If(read["vector"]):
                 m.d.sync += elements.eq(self.vector_data)
             with m.Else():
                 m.d.sync += accumulators.eq(self.data)
-        m.d.comb += [row.address.eq(written_address), row.bytes.eq(written.bytes)]
-        with m.If(~written.vector):
+        m.d.comb += [row.address.eq(written_address), row.bytes.eq(written["bytes"])]
+        with m.If(~written["vector"]):
             m.d.comb += row.data.eq(self._accumulators(accumulators))
         with m.Else():
-            with m.Switch(written.element_bytes):
+            with m.Switch(written["element_bytes"]):
                 for size in range(1, 8):
                     with m.Case(size):
                         m.d.comb += row.data.eq(self._elements(elements, 8 * size))

@@ -161,9 +161,8 @@ def _store(component, fragment, design):
     row = Signal(len(data), name="row_data")
     _take_over(fragment, "comb", data)
     fragment.add_statements("comb", data.eq(row))
-    ports = {"vector": local["row_of_vector"], "size": local["row_element_bytes"],
-             "data": Value.cast(component.data), "elements": Value.cast(component.vector_data),
-             "row": row}
+    ports = {"vector": local["written_vector"], "size": local["written_element_bytes"],
+             "data": local["accumulators"], "elements": local["elements"], "row": row}
     bits, total = vector_element_bits(design), len(data)
     setup, body = _memo(ports, {"row"})
     body += [
