@@ -21,6 +21,11 @@ def environment(**changes):
     return {**kept, "PYTHONWARNINGS": "error", **changes}
 
 
+def hear_ctrl_c():
+    """What a shell starts in the background is told to ignore it, and what that starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_f114_same_document_with_any_hash_seed_and_folder(tmp_path):
     runs = []
     for seed in ("0", "1"):
@@ -53,7 +58,7 @@ def test_ctrl_c_leaves_a_valid_waveform(tmp_path):
     path = tmp_path / "x.vcd"
     run = subprocess.Popen([*COMMAND, *LONG, "--vcd", str(path), "--json", "-"],
                            env=environment(), text=True, stdout=subprocess.PIPE,
-                           stderr=subprocess.PIPE)
+                           stderr=subprocess.PIPE, preexec_fn=hear_ctrl_c)
     deadline = time.monotonic() + 60
     while not path.exists() or path.read_bytes().count(b"\n#") < 5000:  # times
         assert run.poll() is None and time.monotonic() < deadline, run.communicate()
