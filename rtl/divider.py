@@ -71,7 +71,7 @@ class Divider(wiring.Component):
         m.d.sync += valid.eq(Cat(self.valid, valid[:-1]))
         product = self._elaborate_product(m, valid[0], self._elaborate_magnitude(m))
         stage = self._elaborate_rounding(m, valid[1], product)
-        results = [C(0, 1)] * self._lanes  # the quotients so far, with their signs
+        results = [C(0, 1)] * self._lanes  # the quotients with their signs, a digit later
         for number in range(STAGES):
             stage, results = self._elaborate_stage(m, number, valid[2 + number], stage, results)
         m.d.comb += [self.o[lane].eq(result) for lane, result in enumerate(results)]
@@ -135,7 +135,8 @@ class Divider(wiring.Component):
         """Two bits more of the quotients."""
         known = BITS_PER_STAGE * number  # bits of a quotient
         following = Signal(self._stage_layout(DIVISOR_BITS), name=f"stage_{number}")
-        results_out = Signal(data.ArrayLayout(signed(known + BITS_PER_STAGE + 1), self._lanes),
+        bits = QUOTIENT_BITS if number == STAGES - 1 else known
+        results_out = Signal(data.ArrayLayout(signed(bits + 1), self._lanes),
                              name=f"results_{number}")
         between = Signal(data.ArrayLayout(DIVISOR_BITS, self._lanes), name=f"between_{number}")
         fields, longer = [], []
@@ -147,7 +148,12 @@ class Divider(wiring.Component):
             m.d.comb += rest.eq(first)
             full = (each.remainder >= each.divisor) if number == 0 else each.full
             digit = Cat(fits[1] | full, fits[0] | full)
-            longer.append(_append(each.bits[:known], result, digit, each.negative))
+            # From registers: the digit before, and in the last stage its own one as well.
+            if number:
+                result = _append(each.bits[2:known], result, each.bits[:2], each.negative)
+            if number == STAGES - 1:
+                result = _append(each.bits[:known], result, digit, each.negative)
+            longer.append(result)
             fields += [Cat(digit, each.bits[:-2]), second, each.divisor, each.negative, full]
         with m.If(valid):
             m.d.sync += [following.eq(Cat(fields)), results_out.eq(Cat(longer))]

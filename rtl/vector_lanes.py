@@ -173,8 +173,12 @@ class VectorLanes(wiring.Component):
                 arithmetic.x.eq(operands.x),
                 arithmetic.y.eq(operands.y),
             ]
-        for number, (is_special, reduces) in enumerate(zip(self.is_special, self.reduces)):
+        for number, kinds in enumerate(zip(self.is_special, self.reduces)):
             write = Value.cast(getattr(storage, f"write_{number}").data)
+            # Of the command's beats before: its results come cycles after it.
+            is_special, reduces = (Signal(name=f"result_{kind}_{number}")
+                                   for kind in ("is_special", "reduces"))
+            m.d.sync += Cat(is_special, reduces).eq(Cat(kinds))
             with m.If(is_special):
                 m.d.comb += write.eq(Value.cast(self.special.o))
             with m.Elif(reduces):

@@ -8,6 +8,7 @@ from .checks import check_integer
 from .divider import Divider
 from .exponential import Exponential
 from .gelu import Gelu
+from .rounding import sign_extended
 from .vector_commands import IMMEDIATE_BITS, SHIFT_BITS, VectorOp
 from .vector_format import check_element_bits
 
@@ -63,16 +64,20 @@ class VectorSpecial(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        running = Signal(VectorOp, init=VectorOp.EXPONENTIAL)
-        with m.If(self.valid):
-            m.d.sync += running.eq(self.op)
+        shown, outputs = Value.cast(self.o), []
         for op, function in FUNCTIONS.items():
+            running = Signal(name=f"{op.name.lower()}_running")
+            with m.If(self.valid):
+                m.d.sync += running.eq(self.op == op)
             unit = function(element_bits=self._bits, lanes=self._lanes)
             m.submodules[op.name.lower()] = unit
             m.d.comb += [unit.valid.eq(self.valid & (self.op == op)), unit.x.eq(self.x)]
             if op is VectorOp.DIVIDE:
                 m.d.comb += [unit.y.eq(self.y), unit.shift.eq(self.shift),
                              unit.multiplier.eq(self.immediate)]
-            with m.If(running == op):
-                m.d.comb += [self.o[lane].eq(unit.o[lane]) for lane in range(self._lanes)]
+            results = Signal.like(shown, name=f"{op.name.lower()}_results")
+            m.d.comb += results.eq(Cat(sign_extended(unit.o[lane], self._bits)
+                                       for lane in range(self._lanes)))
+            outputs.append(results & running.replicate(len(results)))
+        m.d.comb += shown.eq(outputs[0] | outputs[1] | outputs[2])
         return m

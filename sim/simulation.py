@@ -14,6 +14,7 @@ from ..rtl.design_fields import unknown_name
 from ..rtl.status import UNITS
 from ..workloads import Attention, Conv2d, Gemm
 from ..workloads.program import Program
+from ..workloads.program_check import check_program
 from ..workloads.vector_workload import VectorWorkload
 from .analytic import Estimate, estimate
 from .backends.choice import BACKENDS, MESHES, Backend
@@ -253,6 +254,7 @@ def _accuracy(design: Design, workload: Workload, output: np.ndarray | None) -> 
 def _rtl(design: Design, workload: Workload, backend: Backend, vcd: VcdOptions | None,
          progress: Progress | None) -> Result:
     program = workload.program(design)
+    check_program(program, design)  # before anything is written
     bounds = estimate(design, workload.parts())
     backend, line = backend.choose(design, bounds.bound, None if vcd is None else vcd.depth)
     say = getattr(progress, "say", None)

@@ -12,6 +12,7 @@ from ...rtl import Design
 from ...rtl.counters import COUNTERS
 from ...rtl.machine import QUEUES, Machine
 from ...workloads.program import Program
+from ...workloads.program_check import check_program
 from ..errors import DeadlockError, OptionError
 from .flatten import flatten
 from .packing import pack_commands
@@ -62,9 +63,12 @@ class PysimMachine:
 
         Raises
         ------
+        ProgramError
+            A command is out of the design's ranges.
         DeadlockError
             No progress for `watchdog_cycles` cycles.
         """
+        check_program(program, self.design)
         if self._job is not None:
             self._simulator.reset()
         self._job, self._run = (program, progress), None

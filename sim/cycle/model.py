@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...workloads.program import Program
+from ...workloads.program_check import check_program
 from .activity import Activity, activity
 from .counters import count
 from .durations import Durations
@@ -27,9 +28,12 @@ def run_cycle_model(program: Program, durations: Durations) -> CycleRun:
 
     Raises
     ------
+    ProgramError
+        A command is out of the design's ranges.
     ScheduleError
         The program cannot end.
     """
+    check_program(program, durations.design)
     plan = schedule(program, durations)
     run = activity(program, plan, durations)
     return CycleRun(count(program, run, durations), run, program, plan)

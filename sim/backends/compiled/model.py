@@ -15,6 +15,7 @@ from ....rtl.machine import QUEUES
 from ....rtl.memory_storage import line_bytes
 from ....rtl.vector_commands import handoff_layout, vector_layout
 from ....workloads.program import Program
+from ....workloads.program_check import check_program
 from ...errors import DeadlockError
 from ...waves import Recorder
 from ..packing import pack_commands
@@ -88,9 +89,12 @@ class CompiledMachine:
 
         Raises
         ------
+        ProgramError
+            A command is out of the design's ranges.
         DeadlockError
             No progress for `watchdog_cycles` cycles.
         """
+        check_program(program, self.design)
         self._handle = self._library.cubewave_create()
         try:
             memory = self._write_memory(program)
