@@ -122,20 +122,30 @@ class VectorAlu(wiring.Component):
         return overflow
 
     def _elaborate_exact(self, m, beat, lane):
-        """A lane's result in full width, and whether it is masked."""
+        """A lane's result in full width, and whether it is masked.
+
+        The halves of a product are added in the cycle in which the rounder takes it.
+        """
         bits, x, y = self._format.element_bits, self.x[lane], self.y[lane]
-        exact, masked = m.submodules.rounder.value[lane], m.submodules.rounder.masked[lane]
+        rounder, half = m.submodules.rounder, IMMEDIATE_BITS // 2
+        masked = rounder.masked[lane]
+        exact = Signal(signed(bits + half), name=f"exact_{lane}")   # without the high half
+        high = Signal(signed(bits + half), name=f"exact_high_{lane}")
         subtracts = self.op != VectorOp.ADD
         total = Signal(signed(bits + 1), name=f"total_{lane}")
         x_masked, y_masked = x == self._format.masked, y == self._format.masked
         # x + y or, y inverted and with a carry, x - y
         addend = (y ^ subtracts.replicate(bits))[:bits]
-        m.d.comb += total.eq((Cat(1, x).as_signed() + Cat(subtracts, addend).as_signed()) >> 1)
+        m.d.comb += [
+            total.eq((Cat(1, x).as_signed() + Cat(subtracts, addend).as_signed()) >> 1),
+            rounder.value[lane].eq(exact + (high << half)),
+        ]
         with m.If(beat):
-            m.d.sync += masked.eq(x_masked)
+            m.d.sync += [masked.eq(x_masked), high.eq(0)]
             with m.Switch(self.op):
                 with m.Case(VectorOp.MULTIPLY):
-                    m.d.sync += exact.eq(x * y[:IMMEDIATE_BITS].as_signed())
+                    m.d.sync += [exact.eq(x * y[:half]),
+                                 high.eq(x * y[half:IMMEDIATE_BITS].as_signed())]
                 with m.Case(VectorOp.MAXIMUM):
                     m.d.sync += [exact.eq(Mux(total < 0, y, x)), masked.eq(x_masked & y_masked)]
                 with m.Case(VectorOp.MASK):
