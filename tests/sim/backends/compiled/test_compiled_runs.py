@@ -62,7 +62,7 @@ def test_random_designs(part):
     numbers = itertools.count()
 
     @seed(part)
-    @settings(max_examples=4, database=None, **ANY)
+    @settings(max_examples=3, database=None, **ANY)
     @given(st.data())
     def run(data):
         compare(data, whole=part == 0 and next(numbers) == 1)
@@ -79,7 +79,7 @@ def test_a_machine_without_what_a_program_does_not_need(parts, workload):
     assert_equal(load_machine(TINY).run(program), run)
 
 
-@settings(max_examples=4, derandomize=True, **ANY)
+@settings(max_examples=3, derandomize=True, **ANY)
 @given(st.data())
 def test_random_designs_with_the_mesh_as_a_netlist(data):
     compare(data, "netlist", whole=False)
