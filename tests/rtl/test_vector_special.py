@@ -141,3 +141,11 @@ def test_same_parameters_same_circuit_and_plain_names():
 def test_refused_parameters(component, kwargs, error, message):
     with pytest.raises(error, match=message):
         component(**{"element_bits": 34, "lanes": 4, **kwargs})
+
+
+@pytest.mark.parametrize("divisor", [2, 4, 6, 10])
+def test_halves_of_a_quotient_are_rounded_up(divisor):
+    """Both signs, on both sides of a half and on it; even divisors have halves."""
+    steps = [beat(VectorOp.DIVIDE, [x], [divisor >> shift], immediate=1, shift=shift)
+             for x in range(-4 * divisor, 4 * divisor + 1) for shift in (0, 1)]
+    check(VectorOp.DIVIDE, steps, 34, 1)
