@@ -113,11 +113,11 @@ class _Fields:
             f"not {values[number]}"))
 
     def need_room(self, what: str, end: np.ndarray, room: Numbers,
-                  where: np.ndarray | None = None) -> None:
+                  where: np.ndarray | None = None, of: str = "") -> None:
         """What a command touches must end within `room`."""
         where = self.all if where is None else where
         self.refuse(where & (end > room), lambda number: (
-            f"{what} end at {end[number]}, beyond {_at(room, number)}"))
+            f"{what} end at {end[number]}, beyond {_at(room, number)}{of}"))
 
     def flags(self, *fields: str) -> None:
         for field in fields:
@@ -131,7 +131,7 @@ class _Fields:
 
     def in_memory(self, where: np.ndarray) -> None:
         end = self.base + (self.rows - 1) * self.row_stride + self.bytes_per_row
-        self.need_room("its bytes in memory", end, self.memory_bytes, where)
+        self.need_room("its bytes", end, self.memory_bytes, where, " (memory_bytes)")
 
 
 def _at(bound: Numbers, number: int) -> int:

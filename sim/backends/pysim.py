@@ -63,12 +63,9 @@ class PysimMachine:
 
         Raises
         ------
-        ProgramError
-            A command is out of the design's ranges.
         DeadlockError
             No progress for `watchdog_cycles` cycles.
         """
-        check_program(program, self.design)
         if self._job is not None:
             self._simulator.reset()
         self._job, self._run = (program, progress), None
@@ -191,7 +188,16 @@ def _machine(design: Design, lines: int, commands: int) -> PysimMachine:
 
 def run_pysim(design: Design, program: Program, *, progress: Progress | None = None,
               recorder=None) -> RawRun:
-    """Run a program; the elaborated machine is kept for the next program on the same design."""
+    """Run a program; the elaborated machine is kept for the next program on the same design.
+
+    Raises
+    ------
+    ProgramError
+        A command is out of the design's ranges.
+    DeadlockError
+        See :meth:`PysimMachine.run`.
+    """
+    check_program(program, design)
     size = machine_size(design, program)
     if recorder is not None:
         return PysimMachine(design, *size, PysimRecording(recorder)).run(program, progress)
