@@ -26,6 +26,9 @@ __all__ = ["ProgramError", "check_program"]
 
 Numbers = np.ndarray | int
 
+ADDRESSES = (0, (1 << ADDRESS_BITS) - 1)
+SHIFTS = (0, (1 << SHIFT_BITS) - 1)
+
 
 class ProgramError(WorkloadError):
     """A command that no hardware of this design can execute as it is meant."""
@@ -64,8 +67,14 @@ class _Fields:
         self._queues = [(name, len(getattr(program, name))) for name in queues]
         commands = [command for name in queues for command in getattr(program, name)]
         self.all = np.ones(len(commands), bool)
-        self._columns = {field: self._column(field, values) for field, values in zip(
-            type(commands[0])._fields, zip(*commands), strict=True)}
+        fields = type(commands[0])._fields
+        values = [tuple(each.value for each in column) if isinstance(column[0], Enum) else column
+                  for column in zip(*commands)]
+        self._table = np.array(values)
+        if self._table.dtype.kind not in "biu":
+            self._refuse_numbers(fields, values)
+        self._rows = {field: row for row, field in enumerate(fields)}
+        self._columns = dict(zip(fields, self._table, strict=True))
 
     def _label(self, number: int) -> str:
         """Queue and place of a command."""
@@ -76,16 +85,13 @@ class _Fields:
             first += length
         raise IndexError(number)
 
-    def _column(self, field: str, values: tuple) -> np.ndarray:
-        if isinstance(values[0], Enum):
-            values = tuple(value.value for value in values)
-        column = np.array(values)
-        if column.dtype.kind not in "biu":
-            number = next((at for at, value in enumerate(values)
-                           if not isinstance(value, int | np.integer)), 0)
-            raise ProgramError(f"{self._label(number)}: {field} must be an integer, "
-                               f"not {values[number]!r}")
-        return column.astype(np.int64)
+    def _refuse_numbers(self, fields: Sequence[str], values: Sequence[tuple]) -> None:
+        """Refuse the first field with something else than integers of 64 bits."""
+        for field, column in zip(fields, values, strict=True):
+            for number, value in enumerate(column):
+                if not isinstance(value, int | np.integer) or not -1 << 63 <= value < 1 << 63:
+                    raise ProgramError(f"{self._label(number)}: {field} must be an integer of 64 "
+                                       f"bits at most, not {value!r}")
 
     def __getattr__(self, field: str) -> np.ndarray:
         return self._columns[field]
@@ -119,19 +125,35 @@ class _Fields:
         self.refuse(where & (end > room), lambda number: (
             f"{what} end at {end[number]}, beyond {_at(room, number)}{of}"))
 
-    def flags(self, *fields: str) -> None:
-        for field in fields:
-            self.need(field, 0, 1)
+    def need_all(self, flags: str, **ranges: tuple[int, int]) -> None:
+        """The same ranges for all commands; `flags` are fields that are 0 or 1."""
+        ranges = {**dict.fromkeys(flags.split(), (0, 1)), **ranges}
+        values = self._table[[self._rows[field] for field in ranges]]
+        low, high = np.array(list(ranges.values()), np.int64).T[:, :, None]
+        wrong = (values < low) | (values > high)
+        if wrong.any():
+            number = int(np.argmax(wrong.any(axis=0)))
+            field = list(ranges)[int(np.argmax(wrong[:, number]))]
+            self.need(field, *ranges[field])
 
     def descriptor(self, rows: Numbers, row_bytes: Numbers, where: np.ndarray) -> None:
         """Rows in memory, not more and not longer than there is room for."""
         self.need("rows", 1, rows, where)
         self.need("bytes_per_row", 1, row_bytes, where)
-        self.need("row_stride", 0, (1 << ADDRESS_BITS) - 1, where)
+        self.need("row_stride", *ADDRESSES, where)
 
     def in_memory(self, where: np.ndarray) -> None:
         end = self.base + (self.rows - 1) * self.row_stride + self.bytes_per_row
         self.need_room("its bytes", end, self.memory_bytes, where, " (memory_bytes)")
+
+
+def _numbers(kind: type[Enum]) -> tuple[int, int]:
+    """The range of what stands for the members."""
+    return 0, max(each.value for each in kind)
+
+
+def _signed(bits: int) -> tuple[int, int]:
+    return -1 << bits - 1, (1 << bits - 1) - 1
 
 
 def _at(bound: Numbers, number: int) -> int:
@@ -149,10 +171,8 @@ def _choose(where: np.ndarray, yes: Numbers, no: Numbers) -> np.ndarray:
 
 
 def _check_loads(load: _Fields, design: Design) -> None:
-    load.need("destination", 0, max(each.value for each in Destination))
-    load.need("configure", 0, max(each.value for each in WindowRegister))
-    load.flags("keep_shape", "take", "last", "window")
-    load.need("base", 0, (1 << ADDRESS_BITS) - 1)
+    load.need_all("keep_shape take last window", destination=_numbers(Destination),
+                  configure=_numbers(WindowRegister), base=ADDRESSES)
     _keep_shapes(load)
     to_slot = load.destination == Destination.OPERAND.value
     to_vector = load.destination == Destination.VECTOR.value
@@ -195,39 +215,28 @@ def _keep_shapes(load: _Fields) -> None:
 
 
 def _check_jobs(job: _Fields, design: Design) -> None:
-    job.flags("new_weights", "last_use", "free_slot", "unsigned", "accumulate", "take_bank",
-              "finish_bank", "take_group", "free_group")
-    job.need("store", 0, 2)
-    job.need("slot", 0, design.input_slots - 1)
-    job.need("bank", 0, design.accumulator_banks - 1)
-    job.need("group", 0, design.handoff_slots - 1)
-    job.need("inner", 0, design.rows)
-    job.need("outer", 0, design.cols)
-    job.need("row", 0, design.slot_rows - 1)
+    job.need_all(
+        "new_weights last_use free_slot unsigned accumulate take_bank finish_bank take_group "
+        "free_group", store=(0, 2), slot=(0, design.input_slots - 1),
+        bank=(0, design.accumulator_banks - 1), group=(0, design.handoff_slots - 1),
+        inner=(0, design.rows), outer=(0, design.cols), row=(0, design.slot_rows - 1),
+        acc_row=(0, design.accumulator_rows - 1))
     job.need("rows", 1, design.slot_rows - job.row)
-    job.need("acc_row", 0, design.accumulator_rows - 1)
     results = job.inner if design.dataflow == "output_stationary" else job.rows
     job.need_room("its rows in the bank", job.acc_row + results, design.accumulator_rows)
 
 
 def _check_vectors(vector: _Fields, design: Design) -> None:
     elements, slots = vector_slot_elements(design), vector_slots(design)
-    vector.flags("flat", "wait_a", "wait_b", "free_a", "free_b", "done", "last")
-    vector.need("op", 0, max(each.value for each in VectorOp))
-    vector.need("b", 0, max(each.value for each in Operand))
+    count = (1, elements * design.vector_units)
+    places = {f"{side}_{name}": range_ for side in "abd" for name, range_ in (
+        ("slot", (0, slots - 1)), ("address", (0, elements - 1)), ("pitch", (0, elements)))}
+    vector.need_all(
+        "flat wait_a wait_b free_a free_b done last", op=_numbers(VectorOp), b=_numbers(Operand),
+        **places, rows=count, length=count, shift=SHIFTS, bits=(0, vector_element_bits(design)),
+        chain=(0, 2), immediate=_signed(IMMEDIATE_BITS), valid=_signed(VALID_BITS))
     by_row = vector.b == Operand.ROW.value
     by_element = vector.b == Operand.VECTOR.value
-    for side in "abd":
-        vector.need(f"{side}_slot", 0, slots - 1)
-        vector.need(f"{side}_address", 0, elements - 1)
-        vector.need(f"{side}_pitch", 0, elements)
-    vector.need("rows", 1, elements * design.vector_units)
-    vector.need("length", 1, elements * design.vector_units)
-    vector.need("shift", 0, (1 << SHIFT_BITS) - 1)
-    vector.need("bits", 0, vector_element_bits(design))
-    vector.need("chain", 0, 2)
-    for field, bits in (("immediate", IMMEDIATE_BITS), ("valid", VALID_BITS)):
-        vector.need(field, -1 << bits - 1, (1 << bits - 1) - 1)
     flat = vector.flat == 1
     vector.need("rows", 1, 1, flat)
     rows = _unit_rows(vector.rows, design)
@@ -243,17 +252,13 @@ def _check_vectors(vector: _Fields, design: Design) -> None:
 
 def _check_handoffs(move: _Fields, design: Design) -> None:
     elements = vector_slot_elements(design)
-    move.flags("narrow", "take", "last")
-    move.need("direction", 0, max(each.value for each in Direction))
+    count, place = (1, elements * design.vector_units), (0, elements)
+    move.need_all("narrow take last", direction=_numbers(Direction),
+                  slot=(0, vector_slots(design) - 1), rows=count, length=count,
+                  element_bytes=(1, 7), shift=SHIFTS, row=place, piece_pitch=place,
+                  address=place, pitch=place)
     to_matrix = move.direction == Direction.TO_MATRIX.value
-    move.need("slot", 0, vector_slots(design) - 1)
     move.need("buffer", 0, _choose(to_matrix, design.input_slots, design.accumulator_banks) - 1)
-    move.need("rows", 1, elements * design.vector_units)
-    move.need("length", 1, elements * design.vector_units)
-    move.need("element_bytes", 1, 7)
-    move.need("shift", 0, (1 << SHIFT_BITS) - 1)
-    for field in ("row", "piece_pitch", "address", "pitch"):
-        move.need(field, 0, elements)
     pieces = -(-move.length // _choose(to_matrix, design.rows, design.cols))
     move.need_room("its rows on the matrix side", move.row + (pieces - 1) * move.piece_pitch
                    + move.rows, _choose(to_matrix, design.slot_rows, design.accumulator_rows))
@@ -267,15 +272,13 @@ def _check_handoffs(move: _Fields, design: Design) -> None:
 
 def _check_stores(store: _Fields, design: Design) -> None:
     elements = vector_slot_elements(design)
-    store.flags("vector", "wait", "keep")
+    store.need_all("vector wait keep", base=ADDRESSES, pitch=(0, elements))
     vector = store.vector == 1
     store.need("bank", 0, _choose(vector, vector_slots(design), design.accumulator_banks) - 1)
-    store.need("base", 0, (1 << ADDRESS_BITS) - 1)
     store.descriptor(design.accumulator_rows, design.vector_row_bytes, store.all)
     store.need("acc_row", 0, _choose(vector, elements, design.accumulator_rows) - 1)
     store.need_room("its rows of the bank", store.acc_row + store.rows, design.accumulator_rows,
                     ~vector)
-    store.need("pitch", 0, elements)
     store.need("element_bytes", 1, 7, vector)
     read = -(-store.bytes_per_row // np.maximum(store.element_bytes, 1))
     store.need_room("its elements of the vector slot", store.acc_row

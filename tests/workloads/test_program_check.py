@@ -37,7 +37,8 @@ def change(program, queue, number, **fields):
 
 @pytest.mark.parametrize("queue, number, fields, message", [
     ("jobs", 0, {"rows": 0}, r"jobs\[0\]: rows must be an integer from 1 to 256, not 0"),
-    ("jobs", 1, {"rows": 1.5}, r"jobs\[1\]: rows must be an integer, not 1.5"),
+    ("jobs", 1, {"rows": 1.5}, r"jobs\[1\]: rows must be an integer of 64 bits at most, not 1.5"),
+    ("jobs", 1, {"rows": 1 << 70}, r"jobs\[1\]: rows must be an integer of 64 bits at most, not "),
     ("jobs", 2, {"row": 250}, r"jobs\[2\]: rows must be an integer from 1 to 6, not 9"),
     ("jobs", 0, {"slot": 4}, r"jobs\[0\]: slot must be an integer from 0 to 3, not 4"),
     ("jobs", 0, {"bank": -1}, r"jobs\[0\]: bank must be an integer from 0 to 1, not -1"),

@@ -77,7 +77,7 @@ def padded_products_after_each_other(data):
     assert result.useful_macs == 15 + 90 + 42
 
 
-@settings(max_examples=6, suppress_health_check=list(HealthCheck))
+@settings(max_examples=4, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_random_designs(data):
     rtl_counts_the_formula(data)
