@@ -58,7 +58,7 @@ def check_busy(design, workload, result):
     assert busy["vector"] >= needed["vector"]
 
 
-@settings(random_runs, max_examples=5)
+@settings(random_runs, max_examples=3)
 @given(st.data())
 def test_random_attention(data):
     design = data.draw(attention_designs())

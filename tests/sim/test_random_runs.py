@@ -22,7 +22,7 @@ def failures(result):
     return [check for check in result.checks if not check["ok"]]
 
 
-@settings(max_examples=8, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_random_accumulation_on_chip(data):
     """Two products into the same accumulators: the sum, with overflow K tile by K tile."""
