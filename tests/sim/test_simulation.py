@@ -7,7 +7,7 @@ import pytest
 
 import cubewave.sim
 from cubewave.rtl import Design
-from cubewave.sim import DeadlockError, OptionError, simulate
+from cubewave.sim import DeadlockError, OptionError, network, simulate
 from cubewave.workloads import (
     Conv2d,
     Gemm,
@@ -45,7 +45,7 @@ def test_refusals(options, message, tmp_path, monkeypatch):
     (TINY, Gemm, f"workload must be a workload such as QProjection(5, 9, 10), not {Gemm!r}"),
 ])
 def test_names_and_classes_are_refused(design, workload, message):
-    for function in (simulate, cubewave.sim.network.run):
+    for function in (simulate, network.run):
         with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
             function(design, workload)
 
