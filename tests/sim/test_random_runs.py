@@ -22,9 +22,7 @@ def failures(result):
     return [check for check in result.checks if not check["ok"]]
 
 
-@settings(max_examples=5, suppress_health_check=list(HealthCheck))
-@given(st.data())
-def test_random_accumulation_on_chip(data):
+def accumulate_on_chip(data):
     """Two products into the same accumulators: the sum, with overflow K tile by K tile."""
     design = data.draw(designs())
     m, n = data.draw(st.tuples(st.integers(1, 5), st.integers(1, 7)))
@@ -36,6 +34,19 @@ def test_random_accumulation_on_chip(data):
         assert "accumulate needs the whole result in the accumulators" in str(error)
         return
     assert not failures(result)
+
+
+@settings(max_examples=5, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_random_accumulation_on_chip(data):
+    accumulate_on_chip(data)
+
+
+@pytest.mark.long
+@settings(max_examples=100, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_much_random_accumulation_on_chip(data):
+    accumulate_on_chip(data)
 
 
 @pytest.mark.parametrize("rows,cols", ARRAYS)

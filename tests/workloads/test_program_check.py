@@ -35,6 +35,11 @@ def change(program, queue, number, **fields):
     return replace(program, **{queue: commands})
 
 
+def assert_refused(program, message):
+    with pytest.raises(ProgramError, match=message):
+        check_program(program, TINY)
+
+
 @pytest.mark.parametrize("queue, number, fields, message", [
     ("jobs", 0, {"rows": 0}, r"jobs\[0\]: rows must be an integer from 1 to 256, not 0"),
     ("jobs", 1, {"rows": 1.5}, r"jobs\[1\]: rows must be an integer of 64 bits at most, not 1.5"),
@@ -71,9 +76,7 @@ def change(program, queue, number, **fields):
      "its elements of the vector slot end at 1025, beyond 1024"),
 ])
 def test_products(queue, number, fields, message):
-    program = change(product(), queue, number, **fields)
-    with pytest.raises(ProgramError, match=message):
-        check_program(program, TINY)
+    assert_refused(change(product(), queue, number, **fields), message)
 
 
 @pytest.mark.parametrize("queue, number, fields, message", [
@@ -101,9 +104,7 @@ def test_products(queue, number, fields, message):
     ("handoffs", 0, {"element_bytes": 8}, "element_bytes must be an integer from 1 to 7, not 8"),
 ])
 def test_attention(queue, number, fields, message):
-    program = change(attention(), queue, number, **fields)
-    with pytest.raises(ProgramError, match=message):
-        check_program(program, TINY)
+    assert_refused(change(attention(), queue, number, **fields), message)
 
 
 def test_places_of_pieces_at_a_time():
