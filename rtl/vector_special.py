@@ -1,5 +1,8 @@
 """Special arithmetic of one vector unit: exponentials, divisions and GELU."""
 
+from functools import reduce
+from operator import or_
+
 from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -79,5 +82,5 @@ class VectorSpecial(wiring.Component):
             m.d.comb += results.eq(Cat(sign_extended(unit.o[lane], self._bits)
                                        for lane in range(self._lanes)))
             outputs.append(results & running.replicate(len(results)))
-        m.d.comb += shown.eq(outputs[0] | outputs[1] | outputs[2])
+        m.d.comb += shown.eq(reduce(or_, outputs))
         return m
